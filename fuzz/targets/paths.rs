@@ -71,14 +71,14 @@ fuzz_target!(
     |data: &[u8]| match data {
         [TABLE, path @ ..] => check(&WORLD.0, &WORLD.1, path),
         _ => {
-            let (disk, roots, path) = made(data);
+            let (disk, roots, path) = build_disk(data);
             check(&disk, &roots, path);
         }
     }
 );
 
 /// Builds a disk from the bytes up to a terminator. The rest is the path.
-fn made(mut data: &[u8]) -> (Disk, SessionRoots, &[u8]) {
+fn build_disk(mut data: &[u8]) -> (Disk, SessionRoots, &[u8]) {
     let mut next = || {
         let (first, rest) = data.split_first().unwrap_or((&255, &[]));
         data = rest;
@@ -126,12 +126,12 @@ fn check(disk: &Disk, roots: &SessionRoots, path: &[u8]) {
     };
     let located = locate(roots, path, disk);
     assert_eq!(located, locate(roots, path, disk), "located twice");
-    holds(disk, roots, &located);
+    check_located(disk, roots, &located);
     let all = locate_all(roots, &[path, "src", path], disk);
     assert!(all.contains(&located), "{located:?} is not among {all:?}");
 }
 
-fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
+fn check_located(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
     let (PathScope::Inside | PathScope::Outside, Some(place)) = (located.standing, &located.place)
     else {
         assert!(located.place.is_none(), "{located:?}");
@@ -167,11 +167,11 @@ fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
     };
     let git = below.iter().any(|name| name.eq_ignore_ascii_case(".git"));
     assert!(located.protected || !git, "{located:?}");
-    same_as_the_system(disk, roots, located, &real);
+    check_against_system(disk, roots, located, &real);
 }
 
 /// A path without `..` has one meaning, so the system must resolve it equally.
-fn same_as_the_system(disk: &Disk, roots: &SessionRoots, located: &LocatedPath, real: &Path) {
+fn check_against_system(disk: &Disk, roots: &SessionRoots, located: &LocatedPath, real: &Path) {
     let input = Path::new(&located.info.input);
     if input.components().any(|name| name == Component::ParentDir) {
         return;

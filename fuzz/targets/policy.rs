@@ -53,13 +53,13 @@ fn check(text: &str) {
     let Ok(before) = policy.compile() else {
         return;
     };
-    let said: Vec<_> = CALLS.iter().map(|call| act(&before, call)).collect();
-    for closed in closed(&policy) {
+    let said: Vec<_> = CALLS.iter().map(|call| decide(&before, call)).collect();
+    for closed in closed_variants(&policy) {
         let Ok(after) = closed.compile() else {
             continue;
         };
         for call in &*CALLS {
-            let now = act(&after, call);
+            let now = decide(&after, call);
             assert_eq!(
                 now,
                 PolicyAction::Deny,
@@ -69,13 +69,13 @@ fn check(text: &str) {
             );
         }
     }
-    for tighter in tighter(&policy) {
+    for tighter in tighter_variants(&policy) {
         // It may exceed the size limit of a policy.
         let Ok(after) = tighter.compile() else {
             continue;
         };
         for (call, said) in CALLS.iter().zip(&said) {
-            let now = act(&after, call);
+            let now = decide(&after, call);
             assert!(
                 strength(now) >= strength(*said),
                 "{said:?} became {now:?} for {:?}\n{}",
@@ -87,7 +87,7 @@ fn check(text: &str) {
 }
 
 /// Returns the policy with additions that deny every call.
-fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
+fn closed_variants(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
     let nothing = PolicyRule::new(PolicyAction::Deny, RuleMatcher::tool("*"));
     let mut listed = policy.clone();
     listed.auto_deny.push("*".to_owned());
@@ -102,7 +102,7 @@ fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
 }
 
 /// Returns the policy with additions that can only restrict.
-fn tighter(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
+fn tighter_variants(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
     let with = |change: &dyn Fn(&mut ToolApprovalPolicy)| {
         let mut policy = policy.clone();
         change(&mut policy);
@@ -171,7 +171,7 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
             mode,
             granted: None,
         };
-        let located = |paths: &[&str]| paths.iter().map(|path| located(path)).collect();
+        let located = |paths: &[&str]| paths.iter().map(|path| locate_path(path)).collect();
         calls.push(call("rename", None));
         calls.push(Owned {
             side_effect: Some(SideEffectLevel::Network),
@@ -183,11 +183,11 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
             &[".git/hooks/x"],
         ] {
             calls.push(Owned {
-                paths: located(paths),
+                paths: locate_path(paths),
                 ..call("edit_file", Some(ToolKind::Edit))
             });
             calls.push(Owned {
-                paths: located(paths),
+                paths: locate_path(paths),
                 ..call("read_file", Some(ToolKind::Read))
             });
         }
@@ -204,7 +204,7 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
         }
         for effect in [GrantEffect::Allow, GrantEffect::Deny] {
             calls.push(Owned {
-                paths: located(&["src/lib.rs"]),
+                paths: locate_path(&["src/lib.rs"]),
                 granted: Some(effect),
                 ..call("edit_file", Some(ToolKind::Edit))
             });
@@ -213,7 +213,7 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
     calls
 });
 
-fn act(policy: &Policy, owned: &Owned) -> PolicyAction {
+fn decide(policy: &Policy, owned: &Owned) -> PolicyAction {
     let mut call = PolicyCall {
         tool: owned.tool,
         kind: owned.kind,
@@ -235,7 +235,7 @@ fn act(policy: &Policy, owned: &Owned) -> PolicyAction {
     decision.action
 }
 
-fn located(path: &str) -> LocatedPath {
+fn locate_path(path: &str) -> LocatedPath {
     locate(
         &SessionRoots::new(vec!["/w".into()], Vec::new()),
         path,

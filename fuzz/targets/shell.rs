@@ -44,12 +44,12 @@ fuzz_target!(
 fn check(text: &str) {
     let line = shell::read(text);
     assert_eq!(line, shell::read(text), "read twice");
-    let letters = bare(text);
+    let letters = without_quoting(text);
     for command in &line.commands {
         let program = command.argv.first().expect("a command without a program");
         let doubted = !line.doubts.is_empty();
         assert!(
-            doubted || letters.contains(&bare(program)),
+            doubted || letters.contains(&without_quoting(program)),
             "{program:?} is made up: {line:?}"
         );
         let harmless = shell::read_only(command);
@@ -58,14 +58,14 @@ fn check(text: &str) {
     for command in ["rm -rf x", "sh -c 'rm -rf x'"] {
         // A backslash at the end escapes the newline, in a shell too.
         if !text.ends_with('\\') {
-            added(&format!("{text}\n{command}"));
+            check_added(&format!("{text}\n{command}"));
         }
-        added(&format!("{command}\n{text}"));
+        check_added(&format!("{command}\n{text}"));
     }
 }
 
 /// Checks a line with a command that no policy here allows.
-fn added(text: &str) {
+fn check_added(text: &str) {
     let line = shell::read(text);
     let found = |program: &str| {
         let first = |argv: &Vec<String>| argv.first().is_some_and(|first| first == program);
@@ -110,6 +110,6 @@ fn call<'a>(text: &'a str, line: &'a ShellLine, mode: SessionMode) -> PolicyCall
 }
 
 /// Removes the characters of quoting, so that a word is found in the text it was quoted in.
-fn bare(text: &str) -> String {
+fn without_quoting(text: &str) -> String {
     text.replace(['\'', '"', '\\', '\n'], "")
 }

@@ -66,10 +66,10 @@ async fn play(query: &str, lines: &[&str]) {
     }
     let named = connect(&routes, &format!("ws://localhost/ws?{query}")).await;
     if let Some(socket) = named {
-        talk(socket, lines).await;
+        send_lines(socket, lines).await;
     }
     let plain = connect(&routes, "ws://localhost/ws").await;
-    talk(plain.expect("a socket"), lines).await;
+    send_lines(plain.expect("a socket"), lines).await;
     hub.shutdown().await;
 }
 
@@ -118,7 +118,7 @@ async fn connect(routes: &Router, address: &str) -> Option<WebSocketStream<Duple
 }
 
 /// Sends every line, and then an invalid frame, which is answered last.
-async fn talk(mut socket: WebSocketStream<DuplexStream>, lines: &[&str]) {
+async fn send_lines(mut socket: WebSocketStream<DuplexStream>, lines: &[&str]) {
     let is_json = |line: &&&str| serde_json::from_str::<Value>(line).is_ok();
     let mut wrong = lines.len() - lines.iter().filter(is_json).count() + 1;
     let mut copy = Value::Null;

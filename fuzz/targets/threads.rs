@@ -22,7 +22,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 fuzz_target!(init: seeds::write(conversations()), |data: &[u8]| {
     let expected = lines(data).iter().filter_map(answered).collect();
     let written = RUNTIME.block_on(serve(data.to_vec()));
-    assert_eq!(answers(&written), counted(expected));
+    assert_eq!(count_answers(&written), count_ids(expected));
 });
 
 /// Returns the output of a connection with this input.
@@ -59,7 +59,7 @@ fn lines(data: &[u8]) -> Vec<IncomingLine> {
 
 /// Returns the id under which a line is answered, null without a usable id, or `None` if no answer is due: for
 /// a notification or a response.
-fn answered(line: &IncomingLine) -> Option<Value> {
+fn expected_id(line: &IncomingLine) -> Option<Value> {
     let IncomingLine::Text(text) = line else {
         return Some(Value::Null);
     };
@@ -80,7 +80,7 @@ fn answered(line: &IncomingLine) -> Option<Value> {
 }
 
 /// Returns the answered ids, and how often each was answered.
-fn answers(written: &[u8]) -> BTreeMap<String, usize> {
+fn count_answers(written: &[u8]) -> BTreeMap<String, usize> {
     let mut ids = Vec::new();
     assert!(
         written.is_empty() || written.ends_with(b"\n"),
@@ -102,10 +102,10 @@ fn answers(written: &[u8]) -> BTreeMap<String, usize> {
             None => assert_eq!(line["method"], line["params"]["notification"]),
         }
     }
-    counted(ids)
+    count_ids(ids)
 }
 
-fn counted(ids: Vec<Value>) -> BTreeMap<String, usize> {
+fn count_ids(ids: Vec<Value>) -> BTreeMap<String, usize> {
     let mut count = BTreeMap::new();
     for id in ids {
         *count.entry(id.to_string()).or_default() += 1;

@@ -8,7 +8,7 @@ use harn_acp::AcpConfig;
 use harn_testkit::{MessageFromAgent, Recorder, StrictClient, TestHub};
 use serde_json::{Map, Value, json};
 
-use crate::hello;
+use crate::initialize_params;
 
 /// The two clients of one session, with everything the observer received.
 pub struct Audience {
@@ -46,7 +46,7 @@ impl Audience {
         let session = driver.request("session/new", params).await["sessionId"].take();
         let mut watcher = connect(&test, wishes).await;
         let load = load(&mut watcher, &test, &session, None).await;
-        let before = until_answered(&mut watcher, &load).await;
+        let before = read_until_response(&mut watcher, &load).await;
         assert!(before.is_empty(), "a new session has a past: {before:?}");
         let mut audience = Self {
             test,
@@ -57,7 +57,7 @@ impl Audience {
             seen: Vec::new(),
         };
         // Every client receives the available commands when it opens a session; they are not events of the session.
-        audience.rest().await;
+        audience.read_remaining().await;
         audience.seen.clear();
         audience
     }
@@ -89,18 +89,20 @@ impl Audience {
             match message {
                 MessageFromAgent::Response { id, result } if id == request => break result,
                 MessageFromAgent::Request { id, method, params } => {
-                    self.driver.respond(&id, consent(&method, &params)).await;
+                    self.driver
+                        .respond(&id, allowing_answer(&method, &params))
+                        .await;
                 }
                 MessageFromAgent::Notification { .. } | MessageFromAgent::Response { .. } => {}
             }
         };
-        self.rest().await;
+        self.read_remaining().await;
         answer
     }
 
     /// Reads the remaining messages of both clients. The observer receives the permission requests too; they
     /// are settled by now.
-    async fn rest(&mut self) {
+    async fn read_remaining(&mut self) {
         while next(&mut self.driver).await.is_some() {}
         while let Some(message) = next(&mut self.watcher).await {
             match message {
@@ -120,7 +122,7 @@ impl Audience {
 
     /// The notifications that the observer received so far.
     #[must_use]
-    pub fn seen(&self) -> &[Value] {
+    pub fn observer_notifications(&self) -> &[Value] {
         &self.seen
     }
 
@@ -128,7 +130,7 @@ impl Audience {
     pub async fn load_after(&self, last: Option<&str>) -> Vec<Value> {
         let mut reader = connect(&self.test, &self.wishes).await;
         let load = load(&mut reader, &self.test, &self.session, last).await;
-        let shown = until_answered(&mut reader, &load).await;
+        let shown = read_until_response(&mut reader, &load).await;
         while next(&mut reader).await.is_some() {}
         reader.close().await;
         shown
@@ -143,19 +145,19 @@ impl Audience {
     pub async fn end_with(mut self, tamper: impl FnOnce(&Path)) -> Heard {
         let params = json!({"sessionId": self.session});
         let close = self.driver.send_request("session/close", params).await;
-        until_answered(&mut self.driver, &close).await;
-        self.rest().await;
+        read_until_response(&mut self.driver, &close).await;
+        self.read_remaining().await;
         let mut transcripts = vec![self.driver.recorder().transcript()];
         transcripts.push(self.watcher.recorder().transcript());
         self.driver.close().await;
         self.watcher.close().await;
         self.test.hub().shutdown().await;
         let id = self.session.as_str().unwrap_or_default();
-        tamper(&self.test.log_of(&id.into()));
-        self.test = self.test.beside();
+        tamper(&self.test.log_path(&id.into()));
+        self.test = self.test.start_second();
         let mut reader = connect(&self.test, &self.wishes).await;
         let load = load(&mut reader, &self.test, &self.session, None).await;
-        let replayed = until_answered(&mut reader, &load).await;
+        let replayed = read_until_response(&mut reader, &load).await;
         while next(&mut reader).await.is_some() {}
         let transcript = reader.recorder().transcript();
         reader.close().await;
@@ -172,9 +174,11 @@ impl Audience {
 async fn connect(test: &TestHub, wishes: &Value) -> StrictClient {
     let (hub, recorder) = (test.hub().clone(), Recorder::default());
     let mut client =
-        StrictClient::in_memory(hub, AcpConfig::default(), recorder).patience(SILENCE * 100);
+        StrictClient::in_memory(hub, AcpConfig::default(), recorder).with_patience(SILENCE * 100);
     let wishes = wishes.as_object().map_or_else(Map::new, Clone::clone);
-    client.request("initialize", hello(&wishes)).await;
+    client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     client
 }
 
@@ -196,7 +200,8 @@ async fn next(client: &mut StrictClient) -> Option<MessageFromAgent> {
     let something = async {
         loop {
             match client.next().await {
-                MessageFromAgent::Notification { method, params } if is_sign(&method, &params) => {}
+                MessageFromAgent::Notification { method, params }
+                    if is_idle_notification(&method, &params) => {}
                 other => return other,
             }
         }
@@ -204,12 +209,12 @@ async fn next(client: &mut StrictClient) -> Option<MessageFromAgent> {
     tokio::time::timeout(SILENCE, something).await.ok()
 }
 
-fn is_sign(method: &str, params: &Value) -> bool {
+fn is_idle_notification(method: &str, params: &Value) -> bool {
     method == "agent/idle" || params["kind"] == "agent_idle"
 }
 
 /// Returns the notifications before the response to this request.
-async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value> {
+async fn read_until_response(client: &mut StrictClient, request: &Value) -> Vec<Value> {
     let mut before = Vec::new();
     loop {
         match client.next().await {
@@ -223,7 +228,7 @@ async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value
 }
 
 /// The answer of a client that allows every request.
-fn consent(method: &str, params: &Value) -> Value {
+fn allowing_answer(method: &str, params: &Value) -> Value {
     match method {
         "session/request_permission" => {
             let options = params["options"].as_array().into_iter().flatten();

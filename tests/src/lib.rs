@@ -23,7 +23,7 @@ pub const REPAIR: &str = "UPDATE_EXPECT=1 cargo test -p harn-tests";
 
 /// Returns the path of a folder of the repository.
 #[must_use]
-pub fn repository(folder: &str) -> PathBuf {
+pub fn repository_path(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .join(folder)
@@ -36,14 +36,14 @@ pub fn repository(folder: &str) -> PathBuf {
 /// When they differ.
 #[track_caller]
 pub fn check_transcript(name: &str, recorder: &Recorder) {
-    let path = repository("fixtures/acp").join(format!("{name}.jsonl"));
+    let path = repository_path("fixtures/acp").join(format!("{name}.jsonl"));
     golden::check(&path, &recorder.transcript(), REPAIR);
 }
 
 /// Returns the `initialize` params of a client without capabilities, with these members of
 /// `clientCapabilities._meta.harn`.
 #[must_use]
-pub fn hello(wishes: &Map<String, Value>) -> Value {
+pub fn initialize_params(wishes: &Map<String, Value>) -> Value {
     let mut capabilities = json!({});
     if !wishes.is_empty() {
         capabilities["_meta"] = json!({"harn": wishes});

@@ -38,7 +38,7 @@ pub enum Told {
 impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
     /// Connects over a stream and waits for the document. A rejected connection is an error with the server's message.
     pub async fn open(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
-        let mut page = Self::knock(stream, request).await?;
+        let mut page = Self::connect(stream, request).await?;
         match page.next().await? {
             Told::State => Ok(page),
             other => bail!("the first frame is no document: {other:?}"),
@@ -46,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
     }
 
     /// Connects without waiting for a frame.
-    pub async fn knock(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
+    pub async fn connect(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
         let request: Request<()> = request.into_client_request()?;
         // A long session is one message.
         let config = WebSocketConfig::default()
@@ -95,11 +95,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
                 Some(Ok(other)) => bail!("no frame of this wire: {other:?}"),
                 Some(Err(error)) => return Err(error.into()),
             };
-            return self.take(&frame);
+            return self.apply_frame(&frame);
         }
     }
 
-    fn take(&mut self, frame: &str) -> Result<Told> {
+    fn apply_frame(&mut self, frame: &str) -> Result<Told> {
         let mut frame: Value = serde_json::from_str(frame)?;
         match frame["type"].as_str() {
             Some("state") => {
@@ -122,7 +122,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
     }
 
     /// Reads frames until the document satisfies the predicate. An error frame or a close is an error.
-    pub async fn until(&mut self, like_this: impl Fn(&Value) -> bool) -> Result<&Value> {
+    pub async fn read_until(&mut self, like_this: impl Fn(&Value) -> bool) -> Result<&Value> {
         while !like_this(&self.state) {
             match self.next().await? {
                 Told::State | Told::Delta => {}
@@ -133,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
     }
 
     /// Reads frames until an error frame and returns its message.
-    pub async fn until_error(&mut self) -> Result<String> {
+    pub async fn read_until_error(&mut self) -> Result<String> {
         loop {
             match self.next().await? {
                 Told::State | Told::Delta => {}
@@ -144,7 +144,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
     }
 
     /// Reads frames until the server closes the socket and returns its close frame.
-    pub async fn until_closed(&mut self) -> Result<Option<CloseFrame>> {
+    pub async fn read_until_closed(&mut self) -> Result<Option<CloseFrame>> {
         loop {
             if let Told::Closed(why) = self.next().await? {
                 return Ok(why);

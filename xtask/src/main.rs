@@ -31,7 +31,7 @@ fn main() -> Result<ExitCode> {
 /// Prints the length of each crate, as a table for docs/architecture.md, and figures about names and prose.
 fn print_numbers() -> Result<ExitCode> {
     let repo = repo::Repo::read()?;
-    eprintln!("{}", numbers::Numbers::of(&repo.files));
+    eprintln!("{}", numbers::Numbers::from_files(&repo.files));
     eprint!("{}", wording::Wording::measure(&repo.files));
     Ok(ExitCode::SUCCESS)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Numbers(pub(crate) BTreeMap<String, Length>);
 
 impl Numbers {
     /// Counts the lines of these files.
-    pub(crate) fn of(files: &[File]) -> Self {
+    pub(crate) fn from_files(files: &[File]) -> Self {
         let mut crates = BTreeMap::<String, Length>::new();
         for file in files.iter().filter(|file| !is_test_file(&file.path)) {
             let mut parts = file.path.split('/');
@@ -68,7 +68,7 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        let numbers = Numbers::of(&[
+        let numbers = Numbers::from_files(&[
             file(
                 "crates/a/src/lib.rs",
                 "//! A.\n\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n",

@@ -19,7 +19,7 @@ pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error
 
 /// Answers a request that changed a session, once the updates about the change are queued. Builds the answer at
 /// that time.
-pub(crate) fn answer_behind<T: Serialize>(
+pub(crate) fn answer_after_update<T: Serialize>(
     responder: Responder,
     changed: Result<(Arc<AttachedSession>, Seq), Error>,
     result: impl FnOnce(&Observer) -> T + Send + 'static,

@@ -88,28 +88,28 @@ impl AttachedSession {
     }
 
     /// Creates a new attachment to the same session, to replace this one.
-    pub(crate) fn again(&self) -> Arc<Self> {
-        Self::new(self.session.clone(), self.opens())
+    pub(crate) fn reattach(&self) -> Arc<Self> {
+        Self::new(self.session.clone(), self.is_opened_by_client())
     }
 
     /// Records that the client opens the session, in addition to attaching to it.
-    pub(crate) fn open(&self) {
+    pub(crate) fn mark_opened_by_client(&self) {
         self.opens.store(true, Ordering::Relaxed);
     }
 
     /// Whether the client opened the session.
-    pub(crate) fn opens(&self) -> bool {
+    pub(crate) fn is_opened_by_client(&self) -> bool {
         self.opens.load(Ordering::Relaxed)
     }
 
     /// Makes questions wait until the result is dropped.
-    pub(crate) fn live_call(self: &Arc<Self>) -> LiveCall {
+    pub(crate) fn begin_live_call(self: &Arc<Self>) -> LiveCall {
         self.live_calls.send_modify(|calls| *calls += 1);
         LiveCall(self.clone())
     }
 
     /// Returns the number of [`LiveCall`]s.
-    pub(crate) fn live_calls(&self) -> watch::Receiver<usize> {
+    pub(crate) fn watch_live_calls(&self) -> watch::Receiver<usize> {
         self.live_calls.subscribe()
     }
 
@@ -134,17 +134,17 @@ impl AttachedSession {
     }
 
     /// Resolves when everything the session published is queued, or the follow has stopped.
-    pub(crate) async fn drained(&self) {
+    pub(crate) async fn wait_until_drained(&self) {
         self.done.cancelled().await;
     }
 
     /// Returns the handles of the follow: the token that stops it, and the guard to drop when it has stopped.
-    pub(crate) fn following(&self) -> (CancellationToken, DropGuard) {
+    pub(crate) fn follow_handles(&self) -> (CancellationToken, DropGuard) {
         (self.stop.clone(), self.done.clone().drop_guard())
     }
 
     /// Records that the answer that opens the session is queued.
-    pub(crate) fn opened(&self) {
+    pub(crate) fn mark_opening_answered(&self) {
         self.opened.cancel();
     }
 
@@ -179,7 +179,7 @@ impl AttachedSession {
     }
 
     /// Takes the gate before the first update of a turn.
-    pub(crate) fn before(&self, turn: &TurnId) -> Option<Gate> {
+    pub(crate) fn take_start_gate(&self, turn: &TurnId) -> Option<Gate> {
         let prompts = &mut lock(&self.state).prompts;
         let prompt = prompts.iter_mut().find(|prompt| prompt.turn == *turn)?;
         match &mut prompt.waits {
@@ -201,7 +201,7 @@ impl AttachedSession {
     }
 
     /// Whether the client shows this message itself.
-    pub(crate) fn leaves_out(&self, message: &MessageId) -> bool {
+    pub(crate) fn is_left_out(&self, message: &MessageId) -> bool {
         lock(&self.state).self_shown.contains(message)
     }
 
@@ -218,7 +218,7 @@ impl AttachedSession {
     }
 
     /// Runs a control whose outcome waits behind the answer to its request.
-    pub(crate) async fn held<T>(
+    pub(crate) async fn run_with_held_outcome<T>(
         &self,
         asked: ControlKey,
         gate: Gate,
@@ -226,12 +226,16 @@ impl AttachedSession {
     ) -> Result<T, ControlError> {
         self.hold(asked.clone(), gate);
         let result = done.await;
-        self.settled(&asked, &result);
+        self.release_if_no_outcome(&asked, &result);
         result
     }
 
     /// Drops the gate of a control that has no outcome.
-    pub(crate) fn settled<T>(&self, asked: &ControlKey, result: &Result<T, ControlError>) {
+    pub(crate) fn release_if_no_outcome<T>(
+        &self,
+        asked: &ControlKey,
+        result: &Result<T, ControlError>,
+    ) {
         match result {
             Ok(_) | Err(ControlError::Refused { .. }) => {}
             Err(ControlError::Unfit(_) | ControlError::Closed) => drop(self.release(asked)),
@@ -251,12 +255,14 @@ impl AttachedSession {
     }
 
     /// Takes the gate before this outcome.
-    pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
-        lock(&self.state).unanswered.take(&ControlKey::of(outcome))
+    pub(crate) fn take_outcome_gate(&self, outcome: &ControlOutcome) -> Option<Gate> {
+        lock(&self.state)
+            .unanswered
+            .take(&ControlKey::from_outcome(outcome))
     }
 
     /// Takes the gate before the end of a queued prompt that this client cancelled.
-    pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
+    pub(crate) fn take_withdrawal_gate(&self, turn: &TurnId) -> Option<Gate> {
         let asked = ControlKey::new(ControlKind::Cancel, Some(turn.as_str()));
         lock(&self.state).unanswered.take(&asked)
     }
@@ -276,7 +282,7 @@ impl AttachedSession {
     }
 
     /// Resolves when everything the session has written so far is queued.
-    pub(crate) async fn caught_up(&self) {
+    pub(crate) async fn wait_until_caught_up(&self) {
         let (reply, reached) = tokio::sync::oneshot::channel();
         self.reply_after(self.session.last_seq(), move || {
             // The receiver may be dropped.
@@ -303,7 +309,7 @@ impl AttachedSession {
     }
 
     /// Takes the responder of a prompt whose turn has ended, if the prompt was this client's.
-    pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
+    pub(crate) fn take_ended_prompt(&self, turn: &TurnId) -> Option<Responder> {
         let prompts = &mut lock(&self.state).prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
         match prompts.remove(at).waits {
@@ -332,7 +338,7 @@ impl AttachedSession {
     }
 
     /// Records that everything up to `seq` is queued, and sends the answers that waited for it.
-    pub(crate) fn reached(&self, seq: Seq) {
+    pub(crate) fn set_position(&self, seq: Seq) {
         let due = {
             let mut state = lock(&self.state);
             state.position = seq;

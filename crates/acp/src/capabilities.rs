@@ -42,7 +42,7 @@ pub(crate) fn initialize(
         .prompt_capabilities(prompt)
         .mcp_capabilities(McpCapabilities::new().http(true).sse(false))
         .session_capabilities(sessions)
-        .meta(ext::capabilities::advertised(
+        .meta(ext::capabilities::build_initialize_meta(
             client.dialect,
             client.offers.tools,
         ));
@@ -51,7 +51,7 @@ pub(crate) fn initialize(
         .agent_capabilities(capabilities)
         .agent_info(info.title(agent.title.clone()))
         .auth_methods(auth)
-        .meta(ext::capabilities::steering());
+        .meta(ext::capabilities::steering_meta());
     let mut response = serde_json::to_value(response)?;
     // ACP has no member for it; typed clients ignore it.
     response["agentCapabilities"]["session"] = ext::capabilities::session()?;

@@ -69,10 +69,10 @@ mod tests {
             *self.0.entry(name).or_default() += 1;
         }
 
-        fn message(&mut self, message: &Value) {
+        fn check_message(&mut self, message: &Value) {
             let params = &message["params"];
             match message["method"].as_str() {
-                Some("session/update") => self.update(&params["update"]),
+                Some("session/update") => self.check_update(&params["update"]),
                 Some(AGENT_EVENT) => {
                     let mut event = params.clone();
                     let members = event.as_object_mut().unwrap();
@@ -84,14 +84,14 @@ mod tests {
                 }
                 Some(AGENT_IDLE) => self.check::<AgentIdleParams<'_>>("Idle", params),
                 Some("session/request_permission") => {
-                    self.harn::<PermissionMeta<'_>>("PermissionMeta", params);
+                    self.check_vendor_data::<PermissionMeta<'_>>("PermissionMeta", params);
                 }
                 Some(_) => {}
-                None => self.result(&message["result"]),
+                None => self.check_result(&message["result"]),
             }
         }
 
-        fn update(&mut self, update: &Value) {
+        fn check_update(&mut self, update: &Value) {
             match update["sessionUpdate"].as_str().unwrap() {
                 "session_info_update" => {
                     let harn = &update["_meta"]["harn"];
@@ -101,13 +101,15 @@ mod tests {
                         (None, None) => {}
                     }
                 }
-                "tool_call" | "tool_call_update" => self.harn::<ToolMeta<'_>>("ToolMeta", update),
-                "plan" => self.harn::<PlanMeta<'_>>("PlanMeta", update),
+                "tool_call" | "tool_call_update" => {
+                    self.check_vendor_data::<ToolMeta<'_>>("ToolMeta", update)
+                }
+                "plan" => self.check_vendor_data::<PlanMeta<'_>>("PlanMeta", update),
                 "user_message" | "user_message_chunk" => {
-                    self.harn::<UserMeta<'_>>("UserMeta", update);
+                    self.check_vendor_data::<UserMeta<'_>>("UserMeta", update);
                 }
                 "agent_message_chunk" => {
-                    self.harn::<ContentMeta<'_>>("ContentMeta", &update["content"]);
+                    self.check_vendor_data::<ContentMeta<'_>>("ContentMeta", &update["content"]);
                 }
                 name => {
                     let mut all = crate::ext::update::ExtensionUpdateKind::ALL.iter().skip(1);
@@ -118,17 +120,21 @@ mod tests {
             }
         }
 
-        fn result(&mut self, result: &Value) {
+        fn check_result(&mut self, result: &Value) {
             if result.get("active_controller_id").is_some() {
                 self.check::<AttachmentResult<'_>>("Changed", result);
             }
             let rows = result["sessions"].as_array();
             for row in rows.into_iter().flatten() {
-                self.harn::<ListedSessionMeta<'_>>("Listed", row);
+                self.check_vendor_data::<ListedSessionMeta<'_>>("Listed", row);
             }
         }
 
-        fn harn<T: DeserializeOwned + Serialize>(&mut self, name: &'static str, of: &Value) {
+        fn check_vendor_data<T: DeserializeOwned + Serialize>(
+            &mut self,
+            name: &'static str,
+            of: &Value,
+        ) {
             if let Some(harn) = of["_meta"].get("harn") {
                 self.check::<T>(name, harn);
             }
@@ -157,8 +163,8 @@ mod tests {
                 match value.get("message") {
                     // Messages of clients are not ours to check.
                     Some(_) if value["to"] == "agent" => {}
-                    Some(message) => trips.message(message),
-                    None => trips.message(value),
+                    Some(message) => trips.check_message(message),
+                    None => trips.check_message(value),
                 }
             }
         }

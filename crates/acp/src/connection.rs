@@ -102,12 +102,15 @@ pub fn serve_connection(
             if !order.read(incoming, &to_sdk, refollow).await {
                 return Ok(());
             }
-            let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
+            let turn_runs = peer
+                .open_sessions()
+                .iter()
+                .any(|open| open.has_active_prompt());
             let limit = match turn_runs {
                 true => LAST_ANSWERS_BESIDE_A_TURN,
                 false => LAST_ANSWERS,
             };
-            if timeout(limit, order.answered()).await.is_err() {
+            if timeout(limit, order.wait_until_answered()).await.is_err() {
                 tracing::debug!("the input ended, and some requests are left without an answer");
             }
             Ok(())
@@ -123,18 +126,18 @@ pub fn serve_connection(
         // pending request.
         let served = async {
             tokio::try_join!(
-                peer.leaving_after(read),
-                peer.leaving_after(protocol),
-                peer.leaving_after(write)
+                peer.mark_left_after(read),
+                peer.mark_left_after(protocol),
+                peer.mark_left_after(write)
             )
         };
         let ended = tokio::select! {
             result = served => result.map(|_| ()),
-            () = peer.leaving_after(order.outgoing.closed()) => Err(ClientDisconnected.into()),
+            () = peer.mark_left_after(order.outgoing.closed()) => Err(ClientDisconnected.into()),
         };
         // Cancelled first: no update about the detach can reach this client.
         peer.ended.cancel();
-        peer.get_up().await;
+        peer.leave_sessions().await;
         ended
     })
 }
@@ -218,8 +221,8 @@ impl Peer {
     }
 
     /// Detaches its clients from their sessions.
-    async fn get_up(&self) {
-        for attached in self.open() {
+    async fn leave_sessions(&self) {
+        for attached in self.open_sessions() {
             attached.session.leave().await;
         }
     }
@@ -239,7 +242,7 @@ impl Peer {
     }
 
     /// Runs a part of the connection; when it ends, the client has left.
-    async fn leaving_after<T>(&self, part: impl Future<Output = T>) -> T {
+    async fn mark_left_after<T>(&self, part: impl Future<Output = T>) -> T {
         let ended = part.await;
         self.left.store(true, Ordering::SeqCst);
         ended
@@ -255,19 +258,19 @@ impl Peer {
     }
 
     /// Returns the sessions that are open on this connection.
-    pub(crate) fn open(&self) -> Vec<Arc<AttachedSession>> {
+    pub(crate) fn open_sessions(&self) -> Vec<Arc<AttachedSession>> {
         lock(&self.sessions).values().cloned().collect()
     }
 
     /// Returns the session that is open on this connection, if there is exactly one.
-    pub(crate) fn only(&self) -> Option<Arc<AttachedSession>> {
+    pub(crate) fn only_open_session(&self) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.next().filter(|_| open.len() == 0).cloned()
     }
 
     /// Returns the open session that asks a person this question.
-    pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<AttachedSession>> {
+    pub(crate) fn find_session_asking(&self, request_id: &str) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.find(|open| open.session.hitl(request_id).is_some())
@@ -287,7 +290,7 @@ impl Peer {
     }
 
     /// Adds a session; returns the one that it replaces.
-    pub(crate) fn attach_instead(
+    pub(crate) fn replace_attached(
         &self,
         attached: &Arc<AttachedSession>,
     ) -> Option<Arc<AttachedSession>> {

@@ -30,7 +30,7 @@ fn error(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
 }
 
 /// Adds a member to an error's data, unless it exists.
-fn with(mut error: Error, member: &str, value: impl Into<Value>) -> Error {
+fn with_member(mut error: Error, member: &str, value: impl Into<Value>) -> Error {
     if let Some(Value::Object(data)) = &mut error.data {
         data.entry(member).or_insert(value.into());
     }
@@ -54,8 +54,8 @@ pub(crate) fn add_details(error: &mut RawJsonRpcError) {
 }
 
 /// The error for a session that could not be opened; `id` is the requested session.
-pub(crate) fn session_of(id: &SessionId, e: &SessionError) -> Error {
-    with(session(e), "sessionId", id.as_str())
+pub(crate) fn session_error_for(id: &SessionId, e: &SessionError) -> Error {
+    with_member(session(e), "sessionId", id.as_str())
 }
 
 pub(crate) fn session(e: &SessionError) -> Error {
@@ -77,11 +77,11 @@ pub(crate) fn session(e: &SessionError) -> Error {
     match e {
         SessionError::NotFound(id)
         | SessionError::Journal(JournalError::Locked(id) | JournalError::Exists(id)) => {
-            with(error, "sessionId", id.as_str())
+            with_member(error, "sessionId", id.as_str())
         }
         SessionError::WrongCwd { id, expected } => {
-            let error = with(error, "sessionId", id.as_str());
-            with(error, "cwd", expected.display().to_string())
+            let error = with_member(error, "sessionId", id.as_str());
+            with_member(error, "cwd", expected.display().to_string())
         }
         SessionError::BadCwd
         | SessionError::BadCursor
@@ -94,7 +94,7 @@ pub(crate) fn session(e: &SessionError) -> Error {
 pub(crate) fn unknown_event(id: &SessionId) -> Error {
     let message = "lastEventId: the session has no such event";
     let error = error(INVALID_PARAMS, message, "unknown_event_id");
-    with(error, "sessionId", id.as_str())
+    with_member(error, "sessionId", id.as_str())
 }
 
 /// The error for a text that is no event id.
@@ -116,11 +116,11 @@ pub(crate) fn nothing_to_steer(id: &str) -> Error {
 
 fn not_open(code: i32, id: &str) -> Error {
     let message = format!("session {id} is not open here; create, load or resume it first");
-    with(error(code, message, "unknown_session"), "sessionId", id)
+    with_member(error(code, message, "unknown_session"), "sessionId", id)
 }
 
 /// The error for a request that omits the session while the choice is ambiguous.
-pub(crate) fn which_session() -> Error {
+pub(crate) fn ambiguous_session() -> Error {
     error(
         INVALID_PARAMS,
         "sessionId may only be left out where exactly one session is open",
@@ -157,9 +157,11 @@ pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
     };
     let error = error(code, message, reason);
     let error = match about {
-        ControlSubject::Session(id) | ControlSubject::Turn(id) => with(error, "sessionId", id),
-        ControlSubject::Message(id) => with(error, "messageId", id),
-        ControlSubject::Reminder(id) => with(error, "reminderId", id),
+        ControlSubject::Session(id) | ControlSubject::Turn(id) => {
+            with_member(error, "sessionId", id)
+        }
+        ControlSubject::Message(id) => with_member(error, "messageId", id),
+        ControlSubject::Reminder(id) => with_member(error, "reminderId", id),
     };
     match e {
         // The requesting actor and the owner are reported together.
@@ -167,12 +169,16 @@ pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
             actor,
             owner: Some(owner),
             ..
-        } => with(with(error, "actor", member(actor)), "owner", member(owner)),
+        } => with_member(
+            with_member(error, "actor", actor_value(actor)),
+            "owner",
+            actor_value(owner),
+        ),
         ControlError::Refused { .. } | ControlError::Unfit(_) | ControlError::Closed => error,
     }
 }
 
-fn member(actor: &Actor) -> Value {
+fn actor_value(actor: &Actor) -> Value {
     // Three strings always serialise.
     serde_json::to_value(ActorFields::from(actor)).unwrap_or_default()
 }
@@ -216,7 +222,7 @@ pub(crate) fn not_in_control(e: &NotInControl) -> Error {
             ("permission_routing_off", Some(&**controller), message)
         }
     };
-    with(
+    with_member(
         error(INVALID_PARAMS, message, reason),
         "controller",
         controller,
@@ -224,16 +230,16 @@ pub(crate) fn not_in_control(e: &NotInControl) -> Error {
 }
 
 /// The error for a client that could not attach, detach or send a heartbeat.
-pub(crate) fn live(e: &LiveClientError) -> Error {
+pub(crate) fn live_client(e: &LiveClientError) -> Error {
     match e {
         LiveClientError::ControllerExists { controller } => {
             let how = "attach with takeover, or call session/takeover, to take control";
             let error = error(INVALID_PARAMS, format!("{e}; {how}"), "controller_exists");
-            with(error, "controller", controller.as_str())
+            with_member(error, "controller", controller.as_str())
         }
         LiveClientError::NotAttached { client_id } => {
             let error = error(INVALID_PARAMS, e, "not_attached");
-            with(error, "clientId", client_id.as_str())
+            with_member(error, "clientId", client_id.as_str())
         }
         LiveClientError::TooMany { .. } => error(INVALID_PARAMS, e, "too_many_clients"),
         LiveClientError::TooMuchMetadata { .. } => error(INVALID_PARAMS, e, "too_much_metadata"),
@@ -245,14 +251,14 @@ pub(crate) fn live(e: &LiveClientError) -> Error {
 pub(crate) fn not_live(id: &str) -> Error {
     let message = format!("session {id} is not live here; load or resume it first");
     let error = error(INVALID_PARAMS, message, "unknown_session");
-    with(error, "sessionId", id)
+    with_member(error, "sessionId", id)
 }
 
 /// The error for an invalid reminder.
 pub(crate) fn reminder(e: &InvalidReminder) -> Error {
     let message = format!("{}: {}", e.code, e.message);
     let error = error(INVALID_PARAMS, message, "invalid_reminder");
-    with(error, "code", e.code)
+    with_member(error, "code", e.code)
 }
 
 pub(crate) fn prompt(e: &PromptError) -> Error {
@@ -383,7 +389,7 @@ mod tests {
             ),
             (turn_failed("no"), -32603, "turn_failed"),
             (nothing_to_steer("s"), -32004, "unknown_session"),
-            (which_session(), -32602, "session_required"),
+            (ambiguous_session(), -32602, "session_required"),
         ];
         for (error, code, reason) in cases {
             assert_eq!(i32::from(error.code), code, "{error:?}");

@@ -53,24 +53,24 @@ impl ClientHost {
 
     /// Returns the connection to the client, once everything that this session has published is queued: a
     /// request must not overtake the tool call it belongs to.
-    async fn wire(&self, session: &SessionId) -> Result<ConnectionTo<Client>, HostError> {
+    async fn wait_for_wire(&self, session: &SessionId) -> Result<ConnectionTo<Client>, HostError> {
         let gone = || HostError::Host("the client is gone".to_owned());
         let peer = self.peer.upgrade().ok_or_else(gone)?;
         if let Some(attached) = peer.attached(session) {
             let caught_up =
-                tokio::time::timeout(self.deadlines.request, attached.caught_up()).await;
+                tokio::time::timeout(self.deadlines.request, attached.wait_until_caught_up()).await;
             caught_up.map_err(|_| HostError::TimedOut("what it was sent before"))?;
         }
         peer.wire().cloned().ok_or_else(gone)
     }
 
     /// Waits for the answer to one of ACP's own requests.
-    async fn in_time<T>(
+    async fn wait_for_acp_answer<T>(
         &self,
         what: &'static str,
         answer: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, HostError> {
-        within(self.deadlines.request, what, answer).await
+        wait_for_answer(self.deadlines.request, what, answer).await
     }
 
     /// Sends a request over the bridge, if there is one. Dropping the future cancels the request.
@@ -95,14 +95,14 @@ impl ClientHost {
         let method = R::METHOD.name();
         let message = UntypedMessage::new(method, request);
         let message = message.map_err(|e| HostError::Failed(e.message))?;
-        let sent = self.wire(session).await?.send_request(message);
+        let sent = self.wait_for_wire(session).await?.send_request(message);
         let answer = async {
             match sent.block_task().await {
                 Err(error) if lists && error.code == ErrorCode::METHOD_NOT_FOUND => Ok(None),
                 answer => answer.map(Some),
             }
         };
-        let Some(answer) = within(deadline, method, answer).await? else {
+        let Some(answer) = wait_for_answer(deadline, method, answer).await? else {
             return Err(HostError::Unsupported(otherwise));
         };
         R::read(answer)
@@ -110,7 +110,7 @@ impl ClientHost {
     }
 }
 
-async fn within<T>(
+async fn wait_for_answer<T>(
     deadline: Duration,
     what: &'static str,
     answer: impl Future<Output = Result<T, Error>>,
@@ -131,8 +131,10 @@ impl HostPort for ClientHost {
 
     async fn read_text(&self, session: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let request = ReadTextFileRequest::new(wire_id(session), file.absolute());
-        let sent = self.wire(session).await?.send_request(request);
-        let response = self.in_time("fs/read_text_file", sent.block_task()).await?;
+        let sent = self.wait_for_wire(session).await?.send_request(request);
+        let response = self
+            .wait_for_acp_answer("fs/read_text_file", sent.block_task())
+            .await?;
         Ok(response.content)
     }
 
@@ -143,8 +145,8 @@ impl HostPort for ClientHost {
         text: &str,
     ) -> Result<(), HostError> {
         let request = WriteTextFileRequest::new(wire_id(session), file.absolute(), text);
-        let sent = self.wire(session).await?.send_request(request);
-        self.in_time("fs/write_text_file", sent.block_task())
+        let sent = self.wait_for_wire(session).await?.send_request(request);
+        self.wait_for_acp_answer("fs/write_text_file", sent.block_task())
             .await?;
         Ok(())
     }
@@ -155,14 +157,16 @@ impl HostPort for ClientHost {
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        let wire = self.wire(session).await?;
+        let wire = self.wait_for_wire(session).await?;
         let request = CreateTerminalRequest::new(wire_id(session), spec.program)
             .args(spec.args)
             .cwd(spec.cwd)
             .output_byte_limit(u64::try_from(spec.output_limit).unwrap_or(u64::MAX));
         let terminal = ClientTerminal::create(wire.clone(), session, request);
-        let mut terminal = self.in_time("terminal/create", terminal).await?;
-        sink.terminal(&terminal.id.0);
+        let mut terminal = self
+            .wait_for_acp_answer("terminal/create", terminal)
+            .await?;
+        sink.on_terminal(&terminal.id.0);
         let id = terminal.id.clone();
         // Without a time limit: the end of the turn drops this future, and the terminal with it.
         let wait = WaitForTerminalExitRequest::new(wire_id(session), id.clone());
@@ -170,7 +174,9 @@ impl HostPort for ClientHost {
         let exit = exit.map_err(|e| HostError::Host(e.message))?.exit_status;
         terminal.exited = true;
         let output = wire.send_request(TerminalOutputRequest::new(wire_id(session), id));
-        let output = self.in_time("terminal/output", output.block_task()).await?;
+        let output = self
+            .wait_for_acp_answer("terminal/output", output.block_task())
+            .await?;
         Ok(CommandExit {
             code: exit.exit_code.and_then(|code| i32::try_from(code).ok()),
             signal: exit.signal,
@@ -199,11 +205,11 @@ impl HostPort for ClientHost {
             return Err(HostError::Unsupported("operations"));
         }
         // Only advertised operations are requested.
-        let Some(known) = ProcessOperation::named(operation) else {
+        let Some(known) = ProcessOperation::from_name(operation) else {
             return Err(HostError::Unsupported("that operation"));
         };
         let misfit = |what: &str, e: String| format!("the {what} of {operation}: {e}");
-        let args = known.args(&args);
+        let args = known.prepare_args(&args);
         let call = HostCall {
             session_id: session.as_str(),
             name: known.name(),

@@ -13,7 +13,7 @@ use crate::error;
 const LIST: &str = "mcpServers";
 
 /// Takes the list out of the params, and leaves an empty one. A missing list is an empty one.
-pub(crate) fn servers(method: &str, params: &mut Value) -> Result<Vec<McpServerSpec>, Error> {
+pub(crate) fn take_servers(method: &str, params: &mut Value) -> Result<Vec<McpServerSpec>, Error> {
     let Value::Object(params) = params else {
         return Ok(Vec::new());
     };
@@ -30,7 +30,7 @@ fn read(list: Value) -> Result<Vec<McpServerSpec>, String> {
     let mut names = HashSet::new();
     let servers = list.into_iter().enumerate().map(|(at, entry)| {
         let bad = |why: String| format!("{LIST}[{at}]: {why}");
-        let server = server(entry).map_err(bad)?;
+        let server = parse_server(entry).map_err(bad)?;
         if !names.insert(server.name.clone()) {
             return Err(bad(
                 "another server before it has the same `name`".to_owned()
@@ -41,21 +41,21 @@ fn read(list: Value) -> Result<Vec<McpServerSpec>, String> {
     servers.collect()
 }
 
-fn server(entry: Value) -> Result<McpServerSpec, String> {
+fn parse_server(entry: Value) -> Result<McpServerSpec, String> {
     let Value::Object(mut entry) = entry else {
         return Err("must be an object".to_owned());
     };
-    let name = text(&mut entry, "name")?;
-    let kind: Option<String> = member(&mut entry, "type", "a text")?;
+    let name = take_text(&mut entry, "name")?;
+    let kind: Option<String> = take_member(&mut entry, "type", "a text")?;
     let transport = match kind.as_deref() {
         None | Some("stdio") => McpTransport::Stdio {
-            command: text(&mut entry, "command")?,
-            args: member(&mut entry, "args", "a list of texts")?.unwrap_or_default(),
-            env: pairs(&mut entry, "env")?,
+            command: take_text(&mut entry, "command")?,
+            args: take_member(&mut entry, "args", "a list of texts")?.unwrap_or_default(),
+            env: take_pairs(&mut entry, "env")?,
         },
         Some("http") => McpTransport::Http {
-            url: text(&mut entry, "url")?,
-            headers: pairs(&mut entry, "headers")?,
+            url: take_text(&mut entry, "url")?,
+            headers: take_pairs(&mut entry, "headers")?,
         },
         Some("sse") => McpTransport::Unsupported("sse"),
         Some(_) => return Err("`type` must be `stdio`, `http`, `sse` or left out".to_owned()),
@@ -70,21 +70,21 @@ struct NameValuePair {
     value: String,
 }
 
-fn pairs(entry: &mut Map<String, Value>, name: &str) -> Result<Vec<(String, Secret)>, String> {
+fn take_pairs(entry: &mut Map<String, Value>, name: &str) -> Result<Vec<(String, Secret)>, String> {
     let pairs: Option<Vec<NameValuePair>> =
-        member(entry, name, "a list of objects with `name` and `value`")?;
+        take_member(entry, name, "a list of objects with `name` and `value`")?;
     let pairs = pairs.unwrap_or_default().into_iter();
     Ok(pairs.map(|it| (it.name, Secret::new(it.value))).collect())
 }
 
-fn text(entry: &mut Map<String, Value>, name: &str) -> Result<String, String> {
+fn take_text(entry: &mut Map<String, Value>, name: &str) -> Result<String, String> {
     let wanted = "a text that is not blank";
-    let text: Option<String> = member(entry, name, wanted)?;
+    let text: Option<String> = take_member(entry, name, wanted)?;
     let text = text.filter(|text| !text.trim().is_empty());
     text.ok_or_else(|| format!("`{name}` must be {wanted}"))
 }
 
-fn member<T: DeserializeOwned>(
+fn take_member<T: DeserializeOwned>(
     entry: &mut Map<String, Value>,
     name: &str,
     wanted: &str,
@@ -148,7 +148,7 @@ mod tests {
             json!({"mcpServers": null}),
             json!({"mcpServers": []}),
         ] {
-            assert_eq!(servers("session/new", &mut params).unwrap(), []);
+            assert_eq!(take_servers("session/new", &mut params).unwrap(), []);
             assert_eq!(params, json!({"mcpServers": []}));
         }
     }
@@ -199,7 +199,7 @@ mod tests {
         ];
         for (list, expected) in cases {
             let mut params = json!({"mcpServers": list});
-            let refused = servers("session/new", &mut params).unwrap_err();
+            let refused = take_servers("session/new", &mut params).unwrap_err();
             assert_eq!(i32::from(refused.code), -32602);
             assert_eq!(refused.message, format!("session/new: {expected}"));
         }

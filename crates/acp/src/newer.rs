@@ -22,7 +22,7 @@ pub struct NewerAcp {
 
 impl NewerAcp {
     /// Returns the parts that a client declared.
-    pub(crate) fn declared(client: &ClientCapabilities) -> Self {
+    pub(crate) fn from_capabilities(client: &ClientCapabilities) -> Self {
         let session = client.session.as_ref();
         Self {
             notices: session.is_some_and(|it| it.notices.is_some()),
@@ -40,9 +40,9 @@ mod tests {
 
     use super::*;
 
-    fn declared(capabilities: Value) -> NewerAcp {
+    fn parse_declared(capabilities: Value) -> NewerAcp {
         let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap();
-        NewerAcp::declared(&capabilities)
+        NewerAcp::from_capabilities(&capabilities)
     }
 
     #[test]
@@ -51,15 +51,15 @@ mod tests {
             "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
             "auth": {"terminal": true}, "elicitation": {"form": {}}, "_meta": {"terminal-auth": true},
         });
-        assert_eq!(declared(old), NewerAcp::default());
+        assert_eq!(parse_declared(old), NewerAcp::default());
         let null = json!({"session": {"notices": null, "compaction": null}, "plan": null});
         let members = NewerAcp {
             members: true,
             ..NewerAcp::default()
         };
-        assert_eq!(declared(null), members);
+        assert_eq!(parse_declared(null), members);
         let zed = json!({"session": {"configOptions": {"boolean": {}}}});
-        assert_eq!(declared(zed), members);
+        assert_eq!(parse_declared(zed), members);
         let all =
             json!({"session": {"notices": {}, "compaction": {}}, "plan": {}, "subagents": {}});
         let every = NewerAcp {
@@ -69,6 +69,6 @@ mod tests {
             subagents: true,
             members: true,
         };
-        assert_eq!(declared(all), every);
+        assert_eq!(parse_declared(all), every);
     }
 }

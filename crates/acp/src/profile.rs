@@ -80,7 +80,7 @@ pub enum HitlCalls {
 }
 
 impl HitlCalls {
-    pub(crate) fn of_client(profile: Profile, has_bridge: bool, fills_in_forms: bool) -> Self {
+    pub(crate) fn for_client(profile: Profile, has_bridge: bool, fills_in_forms: bool) -> Self {
         match profile {
             Profile::Harn | Profile::Meta if has_bridge => Self::None,
             Profile::Harn if fills_in_forms => Self::Approvals,
@@ -222,8 +222,8 @@ pub(crate) fn choose(
         worker_calls: wish
             .worker_calls()
             .unwrap_or_else(|| profile.has_worker_calls()),
-        hitl_calls: HitlCalls::of_client(profile, has_host_bridge(config, wish), forms),
-        newer: NewerAcp::declared(&request.client_capabilities),
+        hitl_calls: HitlCalls::for_client(profile, has_host_bridge(config, wish), forms),
+        newer: NewerAcp::from_capabilities(&request.client_capabilities),
     }
 }
 
@@ -234,7 +234,7 @@ mod tests {
 
     fn dialect(choice: ProfileChoice, params: Value) -> Dialect {
         let request: InitializeRequest = serde_json::from_value(params).unwrap();
-        let wish = crate::ext::client::wish(request.client_capabilities.meta.as_ref());
+        let wish = crate::ext::client::parse_client_meta(request.client_capabilities.meta.as_ref());
         let config = AcpConfig {
             profile: choice,
             ..AcpConfig::default()
@@ -242,11 +242,11 @@ mod tests {
         choose(&config, &wish, &request)
     }
 
-    fn chosen(choice: ProfileChoice, params: Value) -> Profile {
+    fn choose_profile(choice: ProfileChoice, params: Value) -> Profile {
         dialect(choice, params).profile
     }
 
-    fn wish(harn: Value) -> Value {
+    fn params_with_harn_meta(harn: Value) -> Value {
         json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": harn}}})
     }
 
@@ -255,23 +255,29 @@ mod tests {
         use ProfileChoice as Flag;
         let by_name =
             |name| json!({"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}});
-        assert_eq!(chosen(Flag::Auto, by_name("zed")), Profile::Acp);
-        assert_eq!(chosen(Flag::Auto, by_name("some host")), Profile::Harn);
+        assert_eq!(choose_profile(Flag::Auto, by_name("zed")), Profile::Acp);
         assert_eq!(
-            chosen(Flag::Auto, json!({"protocolVersion": 1})),
+            choose_profile(Flag::Auto, by_name("some host")),
             Profile::Harn
         );
-        assert_eq!(chosen(Flag::Auto, by_name("Toad")), Profile::Acp);
-        assert_eq!(chosen(Flag::Auto, by_name("acpx")), Profile::Acp);
-        assert_eq!(chosen(Flag::Harn, by_name("acpx")), Profile::Harn);
-        assert_eq!(chosen(Flag::Meta, by_name("zed")), Profile::Meta);
-        let profile = |word: &str| wish(json!({"profile": word}));
-        assert_eq!(chosen(Flag::Harn, profile("acp")), Profile::Acp);
-        assert_eq!(chosen(Flag::Acp, profile("harn")), Profile::Harn);
-        assert_eq!(chosen(Flag::Acp, profile("meta")), Profile::Meta);
-        assert_eq!(chosen(Flag::Auto, profile("telepathy")), Profile::Harn);
         assert_eq!(
-            chosen(Flag::Auto, wish(json!({"profile": 7}))),
+            choose_profile(Flag::Auto, json!({"protocolVersion": 1})),
+            Profile::Harn
+        );
+        assert_eq!(choose_profile(Flag::Auto, by_name("Toad")), Profile::Acp);
+        assert_eq!(choose_profile(Flag::Auto, by_name("acpx")), Profile::Acp);
+        assert_eq!(choose_profile(Flag::Harn, by_name("acpx")), Profile::Harn);
+        assert_eq!(choose_profile(Flag::Meta, by_name("zed")), Profile::Meta);
+        let profile = |word: &str| params_with_harn_meta(json!({"profile": word}));
+        assert_eq!(choose_profile(Flag::Harn, profile("acp")), Profile::Acp);
+        assert_eq!(choose_profile(Flag::Acp, profile("harn")), Profile::Harn);
+        assert_eq!(choose_profile(Flag::Acp, profile("meta")), Profile::Meta);
+        assert_eq!(
+            choose_profile(Flag::Auto, profile("telepathy")),
+            Profile::Harn
+        );
+        assert_eq!(
+            choose_profile(Flag::Auto, params_with_harn_meta(json!({"profile": 7}))),
             Profile::Harn
         );
     }
@@ -291,13 +297,13 @@ mod tests {
             json!({"eventIds": true}),
             json!({"hostBridge": true}),
         ] {
-            let profile = chosen(ProfileChoice::Auto, declares(harn.clone()));
+            let profile = choose_profile(ProfileChoice::Auto, declares(harn.clone()));
             assert_eq!(profile, Profile::Harn, "{harn}");
         }
         let plain = declares(json!({"profile": "acp"}));
-        assert_eq!(chosen(ProfileChoice::Harn, plain), Profile::Acp);
+        assert_eq!(choose_profile(ProfileChoice::Harn, plain), Profile::Acp);
         assert_eq!(
-            chosen(ProfileChoice::Auto, declares(json!(true))),
+            choose_profile(ProfileChoice::Auto, declares(json!(true))),
             Profile::Acp
         );
     }
@@ -306,8 +312,10 @@ mod tests {
     fn the_host_bridge_is_declared_or_forced() {
         use HostBridgeChoice as Flag;
         let has = |host_bridge, harn: Value| {
-            let request: InitializeRequest = serde_json::from_value(wish(harn)).unwrap();
-            let wish = crate::ext::client::wish(request.client_capabilities.meta.as_ref());
+            let request: InitializeRequest =
+                serde_json::from_value(params_with_harn_meta(harn)).unwrap();
+            let wish =
+                crate::ext::client::parse_client_meta(request.client_capabilities.meta.as_ref());
             let config = AcpConfig {
                 host_bridge,
                 ..AcpConfig::default()
@@ -324,19 +332,24 @@ mod tests {
 
     #[test]
     fn a_client_chooses_its_extensions() {
-        let off =
-            |profile: &str| wish(json!({"sessionUpdateExtensions": false, "profile": profile}));
-        assert_eq!(chosen(ProfileChoice::Harn, off("")), Profile::Acp);
-        assert_eq!(chosen(ProfileChoice::Auto, off("harn")), Profile::Acp);
-        let some =
-            wish(json!({"sessionUpdateExtensions": ["log", "telepathy"], "profile": "meta"}));
+        let off = |profile: &str| {
+            params_with_harn_meta(json!({"sessionUpdateExtensions": false, "profile": profile}))
+        };
+        assert_eq!(choose_profile(ProfileChoice::Harn, off("")), Profile::Acp);
+        assert_eq!(
+            choose_profile(ProfileChoice::Auto, off("harn")),
+            Profile::Acp
+        );
+        let some = params_with_harn_meta(
+            json!({"sessionUpdateExtensions": ["log", "telepathy"], "profile": "meta"}),
+        );
         let some = dialect(ProfileChoice::Auto, some);
         assert_eq!(some.profile, Profile::Meta);
-        assert_eq!(some.extensions, ExtensionSet::named(["log"]));
+        assert_eq!(some.extensions, ExtensionSet::from_names(["log"]));
         assert_eq!(some.slot(), None);
-        let all = wish(json!({"sessionUpdateExtensions": true}));
+        let all = params_with_harn_meta(json!({"sessionUpdateExtensions": true}));
         assert_eq!(dialect(ProfileChoice::Auto, all), Profile::Harn.into());
-        let odd = wish(json!({"sessionUpdateExtensions": 7}));
+        let odd = params_with_harn_meta(json!({"sessionUpdateExtensions": 7}));
         assert_eq!(dialect(ProfileChoice::Auto, odd), Profile::Harn.into());
     }
 
@@ -353,9 +366,15 @@ mod tests {
 
     #[test]
     fn only_clients_that_request_event_ids_get_them() {
-        assert!(!dialect(ProfileChoice::Auto, wish(json!({}))).event_ids);
-        assert!(!dialect(ProfileChoice::Auto, wish(json!({"eventIds": 1}))).event_ids);
-        let asks = wish(json!({"eventIds": true, "profile": "acp"}));
+        assert!(!dialect(ProfileChoice::Auto, params_with_harn_meta(json!({}))).event_ids);
+        assert!(
+            !dialect(
+                ProfileChoice::Auto,
+                params_with_harn_meta(json!({"eventIds": 1}))
+            )
+            .event_ids
+        );
+        let asks = params_with_harn_meta(json!({"eventIds": true, "profile": "acp"}));
         let asks = dialect(ProfileChoice::Auto, asks);
         assert_eq!(asks, Dialect::from(Profile::Acp).with_event_ids());
     }

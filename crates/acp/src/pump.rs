@@ -75,14 +75,14 @@ pub(crate) fn follow(
     let pump = SessionPump {
         stream,
         dialect,
-        lines: UpdateProjector::since(attached.session.id(), dialect, from.began())
+        lines: UpdateProjector::with_past(attached.session.id(), dialect, from.last_before_open())
             .with_session_root(peer.session_root()),
         peer: peer.clone(),
         attached: attached.clone(),
         questions: ClientQuestions::new(attached),
         signs: SignsOfLife::default(),
     };
-    let (stop, done) = attached.following();
+    let (stop, done) = attached.follow_handles();
     let run = Box::pin(pump.run(from, opening));
     peer.spawn(async move {
         let _done = done;
@@ -97,7 +97,7 @@ impl SessionPump {
     async fn run(mut self, mut from: Subscription, opening: FollowStart) {
         let end = match self.open(&mut from, opening).await {
             Ok(()) => {
-                let Err(stopped) = self.live(&mut from).await;
+                let Err(stopped) = self.run_live(&mut from).await;
                 stopped
             }
             Err(stopped) => stopped,
@@ -124,11 +124,11 @@ impl SessionPump {
                 let (open, answer_to) = (replay.open, replay.answer);
                 replayed = self.replay(from, replay.after, open).await?;
                 if answer_to.is_none() {
-                    self.mark().await?;
+                    self.send_mark().await?;
                 }
                 let commands = self.attached.session.commands();
                 let gate = answer_to.map(|(responder, result)| {
-                    let gate = self.peer.order.gates.behind(responder.raw_id());
+                    let gate = self.peer.order.gates.gate_behind_answer(responder.raw_id());
                     answer(*responder, result());
                     gate
                 });
@@ -136,43 +136,43 @@ impl SessionPump {
             }
         };
         if let Some(gate) = gate {
-            gate.passed().await;
+            gate.wait_until_open().await;
         }
-        self.attached.opened();
-        self.attached.reached(from.position());
+        self.attached.mark_opening_answered();
+        self.attached.set_position(from.position());
         for (turn, outcome) in replayed.ended {
             self.end_prompt(&turn, &outcome).await;
         }
         if !commands.is_empty() {
             let mut out = Vec::new();
             let available_commands = &commands;
-            self.lines.update(
+            self.lines.write_update(
                 &StandardUpdate::AvailableCommandsUpdate { available_commands },
                 &mut out,
             );
             self.send(out).await?;
         }
         self.questions
-            .open_with(&self.attached.session, replayed.open);
-        self.stand(from.position()).await?;
-        self.waits_already(from.position()).await?;
+            .add_open(&self.attached.session, replayed.open);
+        self.sync_questions_with_controller(from.position()).await?;
+        self.send_current_idle(from.position()).await?;
         Ok(())
     }
 
-    async fn live(&mut self, from: &mut Subscription) -> Result<Infallible, PumpEnd> {
+    async fn run_live(&mut self, from: &mut Subscription) -> Result<Infallible, PumpEnd> {
         loop {
             tokio::select! {
                 // The next events may end the agent's wait.
                 biased;
                 delivery = from.next() => {
                     self.deliver(&delivery.map_err(PumpEnd::Session)?).await?;
-                    self.attached.reached(from.position());
-                    if self.questions.may_have_moved() {
-                        self.stand(from.position()).await?;
+                    self.attached.set_position(from.position());
+                    if self.questions.may_have_changed() {
+                        self.sync_questions_with_controller(from.position()).await?;
                     }
                 }
-                () = self.questions.moved() => self.stand(from.position()).await?,
-                () = self.signs.due() => self.sign_of_life().await?,
+                () = self.questions.wait_for_change() => self.sync_questions_with_controller(from.position()).await?,
+                () = self.signs.wait_until_due() => self.send_due_idle().await?,
             }
         }
     }
@@ -182,7 +182,7 @@ impl SessionPump {
         if !events.iter().any(|envelope| self.is_personal(envelope)) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
-                Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
+                Some(slot) => delivery.get_or_encode(slot, |events| self.encode(events).into()),
                 None => self.encode(events).into(),
             };
             return self.send_bytes(bytes).await;
@@ -190,7 +190,7 @@ impl SessionPump {
         let mut out = Vec::new();
         for envelope in events {
             if self.is_personal(envelope) {
-                self.personal(envelope, &mut out).await?;
+                self.write_personal(envelope, &mut out).await?;
             } else {
                 self.lines.write(envelope, &mut out);
             }
@@ -208,7 +208,7 @@ impl SessionPump {
                 TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_) => false,
             },
             EventFamily::Message(event) => match event {
-                MessageEvent::UserMessage { message_id, .. } => self.leaves_out(message_id),
+                MessageEvent::UserMessage { message_id, .. } => self.is_left_out(message_id),
                 MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
                     false
                 }
@@ -232,8 +232,8 @@ impl SessionPump {
 
     /// Whether a message is left out for this client. With the extensions, the delivery of a message is a
     /// separate update and no repetition.
-    fn leaves_out(&self, message: &MessageId) -> bool {
-        self.dialect.profile == Profile::Acp && self.attached.leaves_out(message)
+    fn is_left_out(&self, message: &MessageId) -> bool {
+        self.dialect.profile == Profile::Acp && self.attached.is_left_out(message)
     }
 
     fn encode(&self, events: &[Envelope]) -> Vec<u8> {
@@ -246,7 +246,7 @@ impl SessionPump {
     }
 
     /// Sends an event that may differ between clients.
-    async fn personal(
+    async fn write_personal(
         &mut self,
         envelope: &Envelope,
         out: &mut Vec<u8>,
@@ -254,15 +254,15 @@ impl SessionPump {
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(_)) => {
                 let turn = envelope.turn.as_ref();
-                if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
-                    gate.passed().await;
+                if let Some(gate) = turn.and_then(|turn| self.attached.take_start_gate(turn)) {
+                    gate.wait_until_open().await;
                 }
                 self.begin_turn(envelope, out);
             }
             EventFamily::Message(MessageEvent::UserMessage { .. }) => {}
             EventFamily::Steering(SteeringEvent::Daemon(change)) => {
                 self.lines.write(envelope, out);
-                self.waits(envelope.turn.as_ref(), *change, out);
+                self.update_idle(envelope.turn.as_ref(), *change, out);
             }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => {
                 self.signs.stop();
@@ -276,8 +276,8 @@ impl SessionPump {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     // The withdrawal precedes the outcome of the cancel, which would wait at the same gate.
-                    if let Some(gate) = self.attached.withdrawing(turn) {
-                        gate.passed().await;
+                    if let Some(gate) = self.attached.take_withdrawal_gate(turn) {
+                        gate.wait_until_open().await;
                     }
                     let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
                     self.end_prompt(turn, &cancelled).await;
@@ -285,32 +285,32 @@ impl SessionPump {
             }
             EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
                 self.send(std::mem::take(out)).await?;
-                self.questions.heard(&ask.ask_id);
+                self.questions.mark_open(&ask.ask_id);
                 let place = self.dialect.event_ids.then(|| envelope.seq.into());
                 self.ask(ask, place).await?;
             }
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
-                self.questions.settled(&resolved.ask_id);
+                self.questions.remove_settled(&resolved.ask_id);
             }
             EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
                 self.lines.write(envelope, out);
-                self.questions.heard_hitl(request_id);
+                self.questions.mark_hitl_open(request_id);
                 // A question that an agent only reports, or that has its answer by now, is not sent.
                 if let Some(request) = self.attached.session.hitl(request_id) {
                     self.send(std::mem::take(out)).await?;
-                    self.put(request).await?;
+                    self.ask_person(request).await?;
                 }
             }
             EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {
-                self.questions.settled_hitl(request_id);
+                self.questions.remove_settled_hitl(request_id);
                 self.lines.write(envelope, out);
             }
             EventFamily::Setting(
                 SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. },
-            ) => self.setting(envelope, out),
+            ) => self.write_settings(envelope, out),
             EventFamily::Steering(SteeringEvent::ControlOutcome(outcome)) => {
-                self.signs.told(outcome);
-                self.answered(outcome).await;
+                self.signs.stop_if_cancelled(outcome);
+                self.wait_for_control_answer(outcome).await;
                 self.lines.write(envelope, out);
             }
             EventFamily::Turn(TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_))
@@ -341,19 +341,19 @@ impl SessionPump {
     /// Answers the prompt of a turn whose updates are queued, if it is this client's. Waits until the answer is
     /// queued too.
     async fn end_prompt(&self, turn: &TurnId, end: &TurnOutcome) {
-        let prompt = self.attached.ended(turn);
+        let prompt = self.attached.take_ended_prompt(turn);
         if let Some(prompt) = prompt {
-            let gate = self.peer.order.gates.behind(prompt.raw_id());
-            answer(prompt, outcome(end));
-            gate.passed().await;
+            let gate = self.peer.order.gates.gate_behind_answer(prompt.raw_id());
+            answer(prompt, prompt_answer(end));
+            gate.wait_until_open().await;
         }
     }
 
     /// Waits for the answer to the request that had this outcome, if it is this client's: no effect of a
     /// control is sent before the client that requested it has its answer.
-    async fn answered(&self, outcome: &ControlOutcome) {
-        if let Some(gate) = self.attached.answering(outcome) {
-            gate.passed().await;
+    async fn wait_for_control_answer(&self, outcome: &ControlOutcome) {
+        if let Some(gate) = self.attached.take_outcome_gate(outcome) {
+            gate.wait_until_open().await;
         }
     }
 
@@ -362,22 +362,22 @@ impl SessionPump {
         let start = out.len();
         self.lines.write(envelope, out);
         if self.attached.is_mine(envelope.turn.as_ref()) {
-            self.lines.without_prompt(start, out);
+            self.lines.remove_prompt(start, out);
         }
     }
 
     /// Writes a change of a setting: always all settings together, with their current values.
-    fn setting(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+    fn write_settings(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let start = out.len();
         if let AgentEvent::ModeChanged { mode_id } = &envelope.event {
             let current_mode_id = mode_id;
             let update = StandardUpdate::CurrentModeUpdate { current_mode_id };
-            self.lines.update(&update, out);
+            self.lines.write_update(&update, out);
         }
         let options = settings::config_options(&self.attached.session);
         if let Ok(config_options) = serde_json::to_value(options) {
             let update = StandardUpdate::ConfigOptionUpdate { config_options };
-            self.lines.update(&update, out);
+            self.lines.write_update(&update, out);
         }
         self.lines.stamp(envelope.seq, start, out);
     }
@@ -394,7 +394,7 @@ impl SessionPump {
     }
 
     /// Marks for the transport that everything it asked for is queued.
-    async fn mark(&self) -> Result<(), ClientDisconnected> {
+    async fn send_mark(&self) -> Result<(), ClientDisconnected> {
         self.send_piece(Bytes::new()).await
     }
 
@@ -420,7 +420,7 @@ impl From<ClientDisconnected> for PumpEnd {
 }
 
 /// Returns the answer to a prompt whose turn has this outcome.
-fn outcome(outcome: &TurnOutcome) -> Result<PromptResponse, Error> {
+fn prompt_answer(outcome: &TurnOutcome) -> Result<PromptResponse, Error> {
     match outcome {
         TurnOutcome::Stopped { stop_reason: why } => Ok(PromptResponse::new(stop_reason(*why))),
         TurnOutcome::Failed { message } => Err(error::turn_failed(message)),

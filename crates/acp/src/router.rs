@@ -41,7 +41,7 @@ impl Router {
     }
 
     #[rustfmt::skip]
-    async fn request(&self, method: &str, params: Value, to: Responder) -> Option<(Value, Responder)> {
+    async fn handle_request(&self, method: &str, params: Value, to: Responder) -> Option<(Value, Responder)> {
         let peer = &self.peer;
         match method {
             // In the loop: at once, and in order.
@@ -49,40 +49,40 @@ impl Router {
             "authenticate"              => answer(to, decode(method, params).and_then(|p| auth::authenticate(peer, &p))),
             "logout"                    => answer(to, decode(method, params).map(auth::logout)),
             "session/prompt"            => hand_over(to, decode(method, params), |p, to| prompt::handle(peer, p, to)).await,
-            "session/cancel"            => first(peer, to, decode(method, params), |p, gate| prompt::cancel_request(peer, p, gate)).await,
-            "session/inject"            => first(peer, to, decode(method, params), |p, gate| inject::inject(peer, p, gate)).await,
-            "session/revoke_inject"     => first(peer, to, decode(method, params), |p, gate| inject::revoke(peer, p, gate)).await,
-            "session/replace_inject"    => first(peer, to, decode(method, params), |p, gate| inject::replace(peer, p, gate)).await,
-            "session/pending_injections"=> answer(to, decode(method, params).and_then(|p| inject::pending(peer, &p))),
-            "session/remind"            => first(peer, to, decode(method, params), |p, gate| remind::remind(peer, p, gate)).await,
-            "session/revoke_reminder"   => first(peer, to, decode(method, params), |p, gate| remind::revoke(peer, p, gate)).await,
+            "session/cancel"            => answer_first(peer, to, decode(method, params), |p, gate| prompt::cancel_request(peer, p, gate)).await,
+            "session/inject"            => answer_first(peer, to, decode(method, params), |p, gate| inject::inject(peer, p, gate)).await,
+            "session/revoke_inject"     => answer_first(peer, to, decode(method, params), |p, gate| inject::revoke(peer, p, gate)).await,
+            "session/replace_inject"    => answer_first(peer, to, decode(method, params), |p, gate| inject::replace(peer, p, gate)).await,
+            "session/pending_injections"=> answer(to, decode(method, params).and_then(|p| inject::list_pending(peer, &p))),
+            "session/remind"            => answer_first(peer, to, decode(method, params), |p, gate| remind::remind(peer, p, gate)).await,
+            "session/revoke_reminder"   => answer_first(peer, to, decode(method, params), |p, gate| remind::revoke(peer, p, gate)).await,
             "agent/resume"              => hand_over(to, decode(method, params), async |p, to| answer(to, remind::resume(peer, p).await)).await,
-            "_session/steering"         => first(peer, to, decode(method, params), |p, gate| steering::steer(peer, p, gate)).await,
+            "_session/steering"         => answer_first(peer, to, decode(method, params), |p, gate| steering::steer(peer, p, gate)).await,
             "session/set_mode"          => hand_over(to, decode(method, params), |p, to| config::set_mode(peer, p, to)).await,
             "session/set_config_option" => hand_over(to, decode(method, params), |p, to| config::set_option(peer, p, to)).await,
             "harn.hitl.respond"         => hand_over(to, decode(method, params), |p, to| hitl::respond(peer, p, to)).await,
-            "session/attach"            => hand_over(to, resuming(method, params, decode), |p, to| live::attach(peer, p, to)).await,
-            "session/takeover"          => hand_over(to, resuming(method, params, decode), |p, to| live::take_over(peer, p, to)).await,
+            "session/attach"            => hand_over(to, decode_resumable(method, params, decode), |p, to| live::attach(peer, p, to)).await,
+            "session/takeover"          => hand_over(to, decode_resumable(method, params, decode), |p, to| live::take_over(peer, p, to)).await,
             "session/detach"            => hand_over(to, decode(method, params), |p, to| live::detach(peer, p, to)).await,
             "session/heartbeat"         => hand_over(to, decode(method, params), |p, to| live::heartbeat(peer, p, to)).await,
-            "session/live_clients"      => answer(to, decode(method, params).and_then(|p| live::clients(peer, &p))),
+            "session/live_clients"      => answer(to, decode(method, params).and_then(|p| live::list_clients(peer, &p))),
             // Outside the loop: they open, copy or remove files.
-            "session/new"               => hand_over(to, equipped(method, params), async |p, to| setup::new(peer, p, to)).await,
-            "session/load"              => hand_over(to, resuming(method, params, equipped), async |p, to| setup::load(peer, p, to)).await,
-            "session/resume"            => hand_over(to, resuming(method, params, equipped), async |p, to| setup::resume(peer, p, to)).await,
-            "session/fork"              => hand_over(to, equipped(method, params), async |p, to| setup::fork(peer, p, to)).await,
-            "session/list"              => beside(peer, to, listing(method, params), list::handle),
-            "session/close"             => beside(peer, to, decode(method, params), close::close),
-            "session/delete"            => beside(peer, to, decode(method, params), close::delete),
-            "session/archive"           => beside(peer, to, decode(method, params), archive::archive),
-            "session/unarchive"         => beside(peer, to, decode(method, params), archive::unarchive),
+            "session/new"               => hand_over(to, decode_with_servers(method, params), async |p, to| setup::new(peer, p, to)).await,
+            "session/load"              => hand_over(to, decode_resumable(method, params, decode_with_servers), async |p, to| setup::load(peer, p, to)).await,
+            "session/resume"            => hand_over(to, decode_resumable(method, params, decode_with_servers), async |p, to| setup::resume(peer, p, to)).await,
+            "session/fork"              => hand_over(to, decode_with_servers(method, params), async |p, to| setup::fork(peer, p, to)).await,
+            "session/list"              => spawn_handler(peer, to, decode_listing(method, params), list::handle),
+            "session/close"             => spawn_handler(peer, to, decode(method, params), close::close),
+            "session/delete"            => spawn_handler(peer, to, decode(method, params), close::delete),
+            "session/archive"           => spawn_handler(peer, to, decode(method, params), archive::archive),
+            "session/unarchive"         => spawn_handler(peer, to, decode(method, params), archive::unarchive),
             "session/set_title"         => title::set(peer, decode(method, params), to),
             _ => return Some((params, to)),
         }
         None
     }
 
-    async fn notification(&self, method: &str, params: Value) {
+    async fn handle_notification(&self, method: &str, params: Value) {
         let peer = &self.peer;
         let done = async {
             match method {
@@ -92,7 +92,7 @@ impl Router {
                     .await
                     .map(drop),
                 SKILLS_UPDATE => {
-                    skills::updated(peer);
+                    skills::notify_skills_updated(peer);
                     Ok(())
                 }
                 // The SDK applies `$/cancel_request` to its request; other notifications are not for us.
@@ -120,14 +120,15 @@ impl HandleDispatchFrom<Client> for Router {
             Dispatch::Request(request, responder) => {
                 let (method, params) = request.into_parts();
                 let name = contract_name(&method);
-                let unknown = self.request(name, params, responder).await;
+                let unknown = self.handle_request(name, params, responder).await;
                 unknown.map(|(params, responder)| {
                     Dispatch::Request(UntypedMessage { method, params }, responder)
                 })
             }
             Dispatch::Notification(notification) => {
                 let (method, params) = notification.into_parts();
-                self.notification(contract_name(&method), params).await;
+                self.handle_notification(contract_name(&method), params)
+                    .await;
                 None
             }
             response @ Dispatch::Response(..) => Some(response),
@@ -147,13 +148,13 @@ impl HandleDispatchFrom<Client> for Router {
 }
 
 /// Answers before any update that the request causes is sent.
-async fn first<P, T: Serialize, F: Future<Output = Result<T, Error>>>(
+async fn answer_first<P, T: Serialize, F: Future<Output = Result<T, Error>>>(
     peer: &Peer,
     to: Responder,
     params: Result<P, Error>,
     work: impl FnOnce(P, Gate) -> F,
 ) {
-    let gate = peer.order.gates.behind_at_once(to.raw_id());
+    let gate = peer.order.gates.gate_behind_priority_answer(to.raw_id());
     let done = match params {
         Ok(params) => work(params, gate).await,
         Err(error) => Err(error),
@@ -174,7 +175,7 @@ async fn hand_over<P, F: Future<Output = ()>>(
 }
 
 /// Runs the handler in a task, and answers with its result.
-fn beside<P, T, F>(
+fn spawn_handler<P, T, F>(
     peer: &Arc<Peer>,
     to: Responder,
     params: Result<P, Error>,
@@ -209,29 +210,29 @@ fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> 
 }
 
 /// Decodes a request that may continue after an event.
-fn resuming<T>(
+fn decode_resumable<T>(
     method: &str,
     params: Value,
     read: impl FnOnce(&str, Value) -> Result<T, Error>,
 ) -> Result<ResumableRequest<T>, Error> {
-    let after = event_id::wanted(&params).map_err(|_| error::bad_event_id(method))?;
+    let after = event_id::read_last_event_id(&params).map_err(|_| error::bad_event_id(method))?;
     let request = read(method, params)?;
     Ok(ResumableRequest { request, after })
 }
 
 /// Decodes a request that opens a session, with servers.
-fn equipped<T: DeserializeOwned>(
+fn decode_with_servers<T: DeserializeOwned>(
     method: &str,
     mut params: Value,
 ) -> Result<RequestWithServers<T>, Error> {
-    let servers = mcp::servers(method, &mut params)?;
+    let servers = mcp::take_servers(method, &mut params)?;
     directories::check(method, &params)?;
     let request = decode(method, params)?;
     Ok(RequestWithServers { request, servers })
 }
 
 /// Decodes a request that lists sessions.
-fn listing(method: &str, params: Value) -> Result<FilteredListRequest, Error> {
-    let live = ext::live::wanted_liveness(&params).map_err(|e| error::bad_params(&e))?;
+fn decode_listing(method: &str, params: Value) -> Result<FilteredListRequest, Error> {
+    let live = ext::live::parse_liveness_filter(&params).map_err(|e| error::bad_params(&e))?;
     Ok((decode(method, params)?, live))
 }

@@ -35,7 +35,7 @@ pub(crate) struct TerminalAuthSupport {
 
 impl TerminalAuthSupport {
     /// Reads the declarations of a client.
-    pub(crate) fn declared(client: &ClientCapabilities) -> Self {
+    pub(crate) fn from_capabilities(client: &ClientCapabilities) -> Self {
         let by_meta = client.meta.as_ref().and_then(|it| it.get(TERMINAL_AUTH));
         Self {
             standard: client.auth.terminal,
@@ -44,13 +44,13 @@ impl TerminalAuthSupport {
     }
 
     /// Returns the method for this client; none if it cannot run one, or the agent has none.
-    pub(crate) fn offered(self, method: Option<&TerminalAuth>) -> Option<&TerminalAuth> {
+    pub(crate) fn offered_method(self, method: Option<&TerminalAuth>) -> Option<&TerminalAuth> {
         method.filter(|_| self.standard || self.by_meta)
     }
 
     /// Returns the method in the form of the `initialize` answer.
-    pub(crate) fn listed(self, method: Option<&TerminalAuth>) -> Vec<AuthMethod> {
-        let listed = self.offered(method).map(|method| {
+    pub(crate) fn auth_methods(self, method: Option<&TerminalAuth>) -> Vec<AuthMethod> {
+        let listed = self.offered_method(method).map(|method| {
             let meta = self.by_meta.then(|| method.command_for_meta());
             let terminal = AuthMethodTerminal::new(method.id, method.name)
                 .description(method.description.to_owned())
@@ -74,10 +74,10 @@ impl TerminalAuth {
 mod tests {
     use super::*;
 
-    fn listed(capabilities: Value, method: Option<&TerminalAuth>) -> Value {
+    fn list_methods(capabilities: Value, method: Option<&TerminalAuth>) -> Value {
         let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap();
-        let support = TerminalAuthSupport::declared(&capabilities);
-        serde_json::to_value(support.listed(method)).unwrap()
+        let support = TerminalAuthSupport::from_capabilities(&capabilities);
+        serde_json::to_value(support.auth_methods(method)).unwrap()
     }
 
     #[test]
@@ -109,11 +109,11 @@ mod tests {
             (json!({"terminal": true}), json!([])),
         ] {
             assert_eq!(
-                listed(declared.clone(), Some(&method)),
+                list_methods(declared.clone(), Some(&method)),
                 expected,
                 "{declared}"
             );
-            assert_eq!(listed(declared, None), json!([]));
+            assert_eq!(list_methods(declared, None), json!([]));
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn document(name: &'static str) -> Option<Value> {
     let mut waiting = vec![name];
     while let Some(name) = waiting.pop() {
         if needed.insert(name) {
-            references(definition(name)?, &mut waiting);
+            collect_references(definition(name)?, &mut waiting);
         }
     }
     let needed = needed
@@ -37,13 +37,17 @@ pub(super) fn document(name: &'static str) -> Option<Value> {
 
 const PREFIX: &str = "#/$defs/";
 
-fn references(schema: &'static Value, names: &mut Vec<&'static str>) {
+fn collect_references(schema: &'static Value, names: &mut Vec<&'static str>) {
     match schema {
-        Value::Array(items) => items.iter().for_each(|item| references(item, names)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_references(item, names)),
         Value::Object(members) => {
             let reference = members.get("$ref").and_then(Value::as_str);
             names.extend(reference.and_then(|it| it.strip_prefix(PREFIX)));
-            members.values().for_each(|it| references(it, names));
+            members
+                .values()
+                .for_each(|it| collect_references(it, names));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, quote_name};
 
 /// The workers, open questions and active skills of a session.
 #[derive(Default)]
@@ -17,17 +17,21 @@ pub(super) struct SessionActivity {
 
 impl SessionActivity {
     /// Checks an extension update. With `past`, things may have begun before the recording.
-    pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
+    pub(super) fn check_update(
+        &mut self,
+        update: &RecordedUpdate<'_>,
+        past: bool,
+    ) -> MessageFindings {
         match update.name {
-            "worker_update" => self.worker(update, past),
+            "worker_update" => self.check_worker(update, past),
             "hitl_request" => {
-                let id = update.word("requestId").map(str::to_owned);
+                let id = update.string_field("requestId").map(str::to_owned);
                 self.questions.extend(id);
                 MessageFindings::new()
             }
-            "hitl_resolved" => match update.word("requestId") {
+            "hitl_resolved" => match update.string_field("requestId") {
                 Some(id) if !self.questions.remove(id) && !past => {
-                    let what = format!("the question {} is not open", shown(id));
+                    let what = format!("the question {} is not open", quote_name(id));
                     vec![(ConformanceRule::HitlNotAsked, what)]
                 }
                 _ => MessageFindings::new(),
@@ -38,7 +42,7 @@ impl SessionActivity {
             }
             "skill_deactivated" => match skill(update) {
                 Some(name) if !self.skills.remove(name) && !past => {
-                    let what = format!("the skill {} is not active", shown(name));
+                    let what = format!("the skill {} is not active", quote_name(name));
                     vec![(ConformanceRule::SkillNotActive, what)]
                 }
                 _ => MessageFindings::new(),
@@ -52,13 +56,16 @@ impl SessionActivity {
         self.workers.retain(|_, ended| !*ended);
     }
 
-    fn worker(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
+    fn check_worker(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
         let mut found = MessageFindings::new();
-        let (Some(id), Some(event)) = (update.word("workerId"), update.word("event")) else {
+        let (Some(id), Some(event)) = (
+            update.string_field("workerId"),
+            update.string_field("event"),
+        ) else {
             return found;
         };
         let mut broken =
-            |rule, what: String| found.push((rule, format!("worker {} {what}", shown(id))));
+            |rule, what: String| found.push((rule, format!("worker {} {what}", quote_name(id))));
         match self.workers.get(id) {
             None if event != "WorkerSpawned" && !past => {
                 broken(
@@ -71,7 +78,7 @@ impl SessionActivity {
         }
         let ended = self.workers.entry(id.to_owned()).or_default();
         // Receivers ignore events they do not know.
-        let Some((status, terminal)) = expected(event) else {
+        let Some((status, terminal)) = expected_status(event) else {
             return found;
         };
         *ended |= terminal;
@@ -83,7 +90,10 @@ impl SessionActivity {
             let what = format!("says `terminal: {}` with {event}", !terminal);
             broken(ConformanceRule::WorkerTerminalWrong, what);
         }
-        if update.word("status").is_some_and(|said| said != status) {
+        if update
+            .string_field("status")
+            .is_some_and(|said| said != status)
+        {
             let what = format!("has another status than `{status}` with {event}");
             broken(ConformanceRule::WorkerStatusWrong, what);
         }
@@ -92,7 +102,7 @@ impl SessionActivity {
 }
 
 /// Returns the status that belongs to a worker's event, and whether the event is its last.
-fn expected(event: &str) -> Option<(&'static str, bool)> {
+fn expected_status(event: &str) -> Option<(&'static str, bool)> {
     Some(match event {
         "WorkerSpawned" | "WorkerResumed" => ("running", false),
         "WorkerProgressed" => ("progressed", false),
@@ -108,5 +118,7 @@ fn expected(event: &str) -> Option<(&'static str, bool)> {
 
 /// Returns the id of a skill. `skillId` is sent only if it differs from the name.
 fn skill<'a>(update: &'a RecordedUpdate<'_>) -> Option<&'a str> {
-    update.word("skillId").or_else(|| update.word("skillName"))
+    update
+        .string_field("skillId")
+        .or_else(|| update.string_field("skillName"))
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{
     ConformanceRule, MessageFindings,
     extensions::{REPLAYED, RecordedUpdate},
-    listed,
+    list_names,
     permission::MemberPlacement,
-    shown,
+    quote_name,
 };
 use harn_acp::ext::VENDOR;
 
@@ -52,7 +52,7 @@ impl AdvertisedNames {
     }
 
     /// Returns where a permission request has the members that the contract adds.
-    pub(super) fn approvals(&self) -> MemberPlacement {
+    pub(super) fn approval_placement(&self) -> MemberPlacement {
         if self.tool_fields.is_empty() {
             // This agent does not implement the contract.
             MemberPlacement::Anything
@@ -65,17 +65,20 @@ impl AdvertisedNames {
         }
     }
 
-    pub(super) fn update(&self, update: &RecordedUpdate<'_>) -> MessageFindings {
+    pub(super) fn check_update(&self, update: &RecordedUpdate<'_>) -> MessageFindings {
         let name = update.name;
         let mut found = MessageFindings::new();
         let mut not = |what: String| found.push((ConformanceRule::NotAdvertised, what));
         if update.is_extension() {
             if !self.updates.contains(name) {
-                not(format!("the update {} was not advertised", shown(name)));
+                not(format!(
+                    "the update {} was not advertised",
+                    quote_name(name)
+                ));
             } else if self.only_meta && !update.carried {
                 not(format!(
                     "the update {} has a discriminator of its own, and the client asked for the profile `meta`",
-                    shown(name)
+                    quote_name(name)
                 ));
             }
         }
@@ -89,7 +92,7 @@ impl AdvertisedNames {
             (tool, &self.tool_fields, "tool lifecycle fields"),
             (content, &self.content_fields, "content fields"),
         ] {
-            if let Some(names) = unlisted(fields, advertised) {
+            if let Some(names) = unadvertised_fields(fields, advertised) {
                 not(format!("{what} that were not advertised: {names}"));
             }
         }
@@ -97,27 +100,27 @@ impl AdvertisedNames {
     }
 
     /// Checks that a notification of the contract was advertised.
-    pub(super) fn method(&self, name: &str) -> MessageFindings {
+    pub(super) fn check_method(&self, name: &str) -> MessageFindings {
         if self.methods.contains(name) {
             return MessageFindings::new();
         }
-        let what = format!("{} was not advertised", shown(name));
+        let what = format!("{} was not advertised", quote_name(name));
         vec![(ConformanceRule::NotAdvertised, what)]
     }
 
-    pub(super) fn event(&self, kind: &str) -> MessageFindings {
+    pub(super) fn check_event(&self, kind: &str) -> MessageFindings {
         if self.kinds.contains(kind) {
             return MessageFindings::new();
         }
-        let what = format!("the agent event {} was not advertised", shown(kind));
+        let what = format!("the agent event {} was not advertised", quote_name(kind));
         vec![(ConformanceRule::NotAdvertised, what)]
     }
 }
 
 /// Returns the names of the fields that were not advertised, if any.
-fn unlisted(fields: Option<&Value>, advertised: &BTreeSet<String>) -> Option<String> {
+fn unadvertised_fields(fields: Option<&Value>, advertised: &BTreeSet<String>) -> Option<String> {
     let names = fields?.as_object()?.keys().map(String::as_str);
     let names = names.filter(|name| *name != REPLAYED && !advertised.contains(*name));
     let mut names = names.peekable();
-    names.peek().is_some().then(|| listed(names))
+    names.peek().is_some().then(|| list_names(names))
 }

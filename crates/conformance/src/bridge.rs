@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     ConformanceRule, MessageFindings,
-    extensions::published,
+    extensions::published_schema,
+    quote_name,
     shape::LazySchema,
-    shown,
     steering::{ContractMethod, methods},
 };
 use harn_acp::ext::bridge;
@@ -15,8 +15,8 @@ macro_rules! operations {
     ($($name:literal)*) => {
         [$(ContractMethod {
             name: $name,
-            params: LazySchema::extension(|| exchange($name, "args")),
-            result: LazySchema::extension(|| exchange($name, "result")),
+            params: LazySchema::extension(|| exchange_schema($name, "args")),
+            result: LazySchema::extension(|| exchange_schema($name, "result")),
         }),*]
     };
 }
@@ -40,13 +40,13 @@ static OPERATIONS: [ContractMethod; 5] = operations! {
     "process.shell_invocation"
 };
 
-fn method(name: &str) -> Option<&'static ContractMethod> {
+fn find_method(name: &str) -> Option<&'static ContractMethod> {
     METHODS.iter().find(|method| method.name == name)
 }
 
 /// Returns the part of the operations' schema that describes one operation.
-fn exchange(operation: &str, member: &str) -> Value {
-    let whole = published("host-shell-discovery");
+fn exchange_schema(operation: &str, member: &str) -> Value {
+    let whole = published_schema("host-shell-discovery");
     let mut part = whole["properties"][operation]["properties"][member].clone();
     if part.is_object() {
         part["$schema"] = whole["$schema"].clone();
@@ -56,12 +56,15 @@ fn exchange(operation: &str, member: &str) -> Value {
 }
 
 /// Returns the schema of the answer if the method belongs to the bridge.
-pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
-    method(name).map(|method| &method.result)
+pub(super) fn result_schema(name: &str) -> Option<&'static LazySchema> {
+    find_method(name).map(|method| &method.result)
 }
 
 /// Returns the host operation that a request calls.
-pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static ContractMethod> {
+pub(super) fn find_operation(
+    name: &str,
+    params: Option<&Value>,
+) -> Option<&'static ContractMethod> {
     if name != bridge::BridgeMethod::Call.name() {
         return None;
     }
@@ -71,8 +74,9 @@ pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static C
 
 /// Checks the params of a request; none if the method is not part of the bridge.
 pub(super) fn check_params(name: &str, params: &Value) -> Option<MessageFindings> {
-    let mut found = method(name)?.params.check(params, "params");
-    if let (Some(operation), Some(args)) = (operation(name, Some(params)), params.get("args")) {
+    let mut found = find_method(name)?.params.check(params, "params");
+    if let (Some(operation), Some(args)) = (find_operation(name, Some(params)), params.get("args"))
+    {
         found.extend(operation.params.check(args, "params/args"));
     }
     Some(found)
@@ -86,8 +90,11 @@ pub(super) fn is_offered(harn: Option<&Value>) -> bool {
     }
 }
 
-pub(super) fn not_offered(name: &str) -> (ConformanceRule, String) {
-    let what = format!("{} is asked of a host that did not declare it", shown(name));
+pub(super) fn not_offered_finding(name: &str) -> (ConformanceRule, String) {
+    let what = format!(
+        "{} is asked of a host that did not declare it",
+        quote_name(name)
+    );
     (ConformanceRule::NotOffered, what)
 }
 
@@ -98,7 +105,7 @@ mod tests {
     #[test]
     fn every_method_and_operation_is_known() {
         for known in bridge::BridgeMethod::ALL {
-            assert!(method(known.name()).is_some(), "{}", known.name());
+            assert!(find_method(known.name()).is_some(), "{}", known.name());
         }
         for known in bridge::ProcessOperation::ALL {
             let name = known.name();

@@ -11,11 +11,12 @@ use super::{
     meta,
     methods::{self, MethodOrigin},
     permission::{self, MemberPlacement},
+    quote_name,
     recording::{self, RecordedLine},
     requests::{AnswerMatch, RecordedRequest, RequestTable},
     roster,
     session::CheckedSessions,
-    shown, steering, stream,
+    steering, stream,
 };
 use harn_acp::ext::{VENDOR, agent_event, idle};
 
@@ -48,7 +49,7 @@ impl Checker {
 
     /// Creates a checker for unrelated messages. It applies no rule about order or about what was advertised.
     #[must_use]
-    pub fn lone() -> Self {
+    pub fn for_lone_messages() -> Self {
         Self {
             lone: true,
             ..Self::default()
@@ -62,50 +63,56 @@ impl Checker {
     }
 
     /// Checks the next line of a recording; `line` has no line break.
-    pub fn line(&mut self, line: &str) -> Vec<ConformanceFinding> {
+    pub fn check_line(&mut self, line: &str) -> Vec<ConformanceFinding> {
         self.line += 1;
-        self.entry(recording::entry(line))
+        self.check_entry(recording::parse_line(line))
     }
 
     /// Checks the next line of a recording, already parsed.
-    pub fn value(&mut self, line: Value) -> Vec<ConformanceFinding> {
+    pub fn check_value(&mut self, line: Value) -> Vec<ConformanceFinding> {
         self.line += 1;
-        self.entry(recording::of_value(line))
+        self.check_entry(recording::parse_value(line))
     }
 
     /// Checks a message as the next line; infers the direction if it is none.
-    pub fn message(
+    pub fn check_message(
         &mut self,
         direction: Option<TrafficDirection>,
         message: &Value,
     ) -> Vec<ConformanceFinding> {
         self.line += 1;
-        self.take(direction, message)
+        self.check_envelope(direction, message)
     }
 
     /// Counts a line that is not readable as text (too long, or not UTF-8) and reports `rule`.
-    pub fn unreadable(&mut self, rule: ConformanceRule, what: &str) -> Vec<ConformanceFinding> {
+    pub fn report_unreadable(
+        &mut self,
+        rule: ConformanceRule,
+        what: &str,
+    ) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.messages += 1;
-        self.findings(None, vec![(rule, what.to_owned())])
+        self.locate_findings(None, vec![(rule, what.to_owned())])
     }
 
-    fn entry(&mut self, entry: RecordedLine) -> Vec<ConformanceFinding> {
+    fn check_entry(&mut self, entry: RecordedLine) -> Vec<ConformanceFinding> {
         match entry {
             RecordedLine::Nothing => Vec::new(),
-            RecordedLine::Message { direction, message } => self.take(direction, &message),
+            RecordedLine::Message { direction, message } => {
+                self.check_envelope(direction, &message)
+            }
             RecordedLine::Broken {
                 direction,
                 rule,
                 what,
             } => {
                 self.messages += 1;
-                self.findings(direction, vec![(rule, what.to_owned())])
+                self.locate_findings(direction, vec![(rule, what.to_owned())])
             }
         }
     }
 
-    fn findings(
+    fn locate_findings(
         &self,
         direction: Option<TrafficDirection>,
         found: MessageFindings,
@@ -120,7 +127,7 @@ impl Checker {
         findings.collect()
     }
 
-    fn take(
+    fn check_envelope(
         &mut self,
         direction: Option<TrafficDirection>,
         message: &Value,
@@ -129,13 +136,13 @@ impl Checker {
         let envelope = match envelope::read(message) {
             Ok(envelope) => envelope,
             Err(why) => {
-                return self.findings(
+                return self.locate_findings(
                     direction,
                     vec![(ConformanceRule::NotAMessage, why.to_owned())],
                 );
             }
         };
-        let direction = direction.or_else(|| self.guess(&envelope));
+        let direction = direction.or_else(|| self.guess_direction(&envelope));
         match direction {
             Some(TrafficDirection::ToAgent) => self.heard_client = true,
             Some(TrafficDirection::ToClient) => self.heard_agent = true,
@@ -143,36 +150,36 @@ impl Checker {
         }
         let found = match envelope {
             RecordedMessage::Request { id, method, params } => {
-                let mut found = self.asked(direction, method, params);
-                found.extend(self.request(direction, &id, method, params));
+                let mut found = self.check_method_and_params(direction, method, params);
+                found.extend(self.check_request(direction, &id, method, params));
                 found
             }
             RecordedMessage::Notification { method, params } => {
-                self.asked(direction, method, params)
+                self.check_method_and_params(direction, method, params)
             }
             RecordedMessage::Answer { id, outcome } => {
-                self.answer(direction, id.as_deref(), outcome)
+                self.check_answer(direction, id.as_deref(), outcome)
             }
         };
-        self.findings(direction, found)
+        self.locate_findings(direction, found)
     }
 
-    fn guess(&self, envelope: &RecordedMessage<'_>) -> Option<TrafficDirection> {
+    fn guess_direction(&self, envelope: &RecordedMessage<'_>) -> Option<TrafficDirection> {
         match envelope {
             RecordedMessage::Request { method, .. }
-            | RecordedMessage::Notification { method, .. } => match methods::known(method) {
+            | RecordedMessage::Notification { method, .. } => match methods::find_origin(method) {
                 MethodOrigin::Acp(method) => method.to,
                 MethodOrigin::Contract(to) => Some(to),
                 MethodOrigin::Own | MethodOrigin::Nothing => None,
             },
-            RecordedMessage::Answer { id, outcome } => {
-                self.requests.way_of_answer(id.as_deref()?, *outcome)
-            }
+            RecordedMessage::Answer { id, outcome } => self
+                .requests
+                .guess_answer_direction(id.as_deref()?, *outcome),
         }
     }
 
     /// Checks the method and params of a request or notification.
-    fn asked(
+    fn check_method_and_params(
         &mut self,
         direction: Option<TrafficDirection>,
         name: &str,
@@ -181,7 +188,7 @@ impl Checker {
         let nothing = json!({});
         let params = params.unwrap_or(&nothing);
         let mut found = MessageFindings::new();
-        let known = methods::known(name);
+        let known = methods::find_origin(name);
         let wrong_way = match &known {
             MethodOrigin::Acp(method) => {
                 direction.is_some() && method.to.is_some() && method.to != direction
@@ -189,48 +196,50 @@ impl Checker {
             MethodOrigin::Contract(to) => direction.is_some_and(|went| went != *to),
             MethodOrigin::Own => false,
             MethodOrigin::Nothing => {
-                let what = format!("nobody knows a method {}", shown(name));
+                let what = format!("nobody knows a method {}", quote_name(name));
                 return vec![(ConformanceRule::UnknownMethod, what)];
             }
         };
         if wrong_way {
-            let what = format!("{} comes from the other side", shown(name));
+            let what = format!("{} comes from the other side", quote_name(name));
             return vec![(ConformanceRule::UnknownMethod, what)];
         }
-        found.extend(meta::in_params(name, params));
+        found.extend(meta::check_params(name, params));
         match (name, known) {
             ("session/update", MethodOrigin::Acp(method)) => match RecordedUpdate::read(params) {
                 Some(update) => {
                     found.extend(update.check(params, method));
                     found.extend(roster::check_update(&update));
-                    found.extend(self.update(params, &update));
+                    found.extend(self.check_update(params, &update));
                 }
                 None => found.extend(method.params.check(params, "params")),
             },
-            (agent_event::METHOD, _) => found.extend(self.event(params)),
-            (idle::METHOD, _) => found.extend(self.idle(params)),
+            (agent_event::METHOD, _) => found.extend(self.check_event(params)),
+            (idle::METHOD, _) => found.extend(self.check_idle(params)),
             (permission::METHOD, MethodOrigin::Acp(method)) => {
-                let canonical = permission::canonical(params);
+                let canonical = permission::without_contract_members(params);
                 found.extend(method.params.check(&canonical, "params"));
                 let advertised = self.advertised.as_ref();
-                let expected =
-                    advertised.map_or(MemberPlacement::Anything, AdvertisedNames::approvals);
+                let expected = advertised.map_or(
+                    MemberPlacement::Anything,
+                    AdvertisedNames::approval_placement,
+                );
                 found.extend(permission::check(params, expected));
             }
             (name, MethodOrigin::Contract(TrafficDirection::ToClient)) => {
                 if let Some(misfits) = bridge::check_params(name, params) {
                     found.extend(misfits);
                     let advertised = self.advertised.as_ref();
-                    let named = advertised.is_some_and(|it| it.method(name).is_empty());
+                    let named = advertised.is_some_and(|it| it.check_method(name).is_empty());
                     if self.offered == Some(false) && !named && !self.lone {
-                        found.push(bridge::not_offered(name));
+                        found.push(bridge::not_offered_finding(name));
                     }
                 }
             }
-            (name, known) => match (steering::method(name), known) {
+            (name, known) => match (steering::find_method(name), known) {
                 (Some(method), _) => found.extend(method.params.check(params, "params")),
                 (None, MethodOrigin::Acp(method)) => {
-                    let params = stream::plain(name, params);
+                    let params = stream::without_contract_members(name, params);
                     found.extend(method.params.check(&params, "params"));
                 }
                 (None, MethodOrigin::Contract(_) | MethodOrigin::Own | MethodOrigin::Nothing) => {}
@@ -239,22 +248,25 @@ impl Checker {
         found
     }
 
-    fn update(&mut self, params: &Value, update: &RecordedUpdate<'_>) -> MessageFindings {
+    fn check_update(&mut self, params: &Value, update: &RecordedUpdate<'_>) -> MessageFindings {
         if self.lone {
             return MessageFindings::new();
         }
         let mut found = MessageFindings::new();
         if let Some(advertised) = &self.advertised {
-            found.extend(advertised.update(update));
+            found.extend(advertised.check_update(update));
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
-            found.extend(self.sessions.update(session, update, self.heard_client));
-            found.extend(self.sessions.place(session, params));
+            found.extend(
+                self.sessions
+                    .check_update(session, update, self.heard_client),
+            );
+            found.extend(self.sessions.check_event_id(session, params));
         }
         found
     }
 
-    fn event(&mut self, params: &Value) -> MessageFindings {
+    fn check_event(&mut self, params: &Value) -> MessageFindings {
         let mut found = extensions::check_event(params);
         if found.is_empty() {
             found.extend(steering::check_event(params));
@@ -263,30 +275,33 @@ impl Checker {
             return found;
         }
         if let (Some(advertised), Some(kind)) = (&self.advertised, params["kind"].as_str()) {
-            found.extend(advertised.event(kind));
+            found.extend(advertised.check_event(kind));
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
-            found.extend(self.sessions.event(session, params, self.heard_client));
-            found.extend(self.sessions.place(session, params));
+            found.extend(
+                self.sessions
+                    .check_event(session, params, self.heard_client),
+            );
+            found.extend(self.sessions.check_event_id(session, params));
         }
         found
     }
 
-    fn idle(&mut self, params: &Value) -> MessageFindings {
+    fn check_idle(&mut self, params: &Value) -> MessageFindings {
         let mut found = steering::check_idle(params);
         if self.lone {
             return found;
         }
         if let Some(advertised) = &self.advertised {
-            found.extend(advertised.method(idle::METHOD));
+            found.extend(advertised.check_method(idle::METHOD));
         }
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
-            found.extend(self.sessions.waits(session, self.heard_client));
+            found.extend(self.sessions.check_idle(session, self.heard_client));
         }
         found
     }
 
-    fn request(
+    fn check_request(
         &mut self,
         direction: Option<TrafficDirection>,
         id: &str,
@@ -296,7 +311,7 @@ impl Checker {
         if method == "initialize" {
             // A new connection: the requests and sessions of the one before are no longer open.
             self.requests = RequestTable::default();
-            self.sessions.another_connection();
+            self.sessions.start_connection();
             self.advertised = None;
             let harn = params.map(|params| &params["clientCapabilities"]["_meta"][VENDOR]);
             let wish = harn.and_then(|harn| harn["profile"].as_str());
@@ -307,28 +322,31 @@ impl Checker {
         let asked = RecordedRequest {
             method: method.to_owned(),
             session: session.map(str::to_owned),
-            goes_on: params.is_some_and(stream::goes_on),
-            operation: bridge::operation(method, params),
+            goes_on: params.is_some_and(stream::has_last_event_id),
+            operation: bridge::find_operation(method, params),
         };
         let mut found = MessageFindings::new();
         match (direction, session) {
-            (Some(TrafficDirection::ToAgent), _) => self.sessions.requested(id, &asked),
+            (Some(TrafficDirection::ToAgent), _) => self.sessions.record_request(id, &asked),
             (Some(TrafficDirection::ToClient), Some(session)) if !self.lone => {
                 let params = params.unwrap_or(&Value::Null);
                 let strict = self.heard_client;
-                found.extend(self.sessions.wanted(session, method, params, strict));
-                found.extend(self.sessions.place(session, params));
+                found.extend(
+                    self.sessions
+                        .check_agent_request(session, method, params, strict),
+                );
+                found.extend(self.sessions.check_event_id(session, params));
             }
             (Some(TrafficDirection::ToClient) | None, _) => {}
         }
-        if !self.requests.ask(direction, id, asked) && !self.lone {
-            let what = format!("another request with the id {} is open", shown(id));
+        if !self.requests.open_request(direction, id, asked) && !self.lone {
+            let what = format!("another request with the id {} is open", quote_name(id));
             found.push((ConformanceRule::IdInUse, what));
         }
         found
     }
 
-    fn answer(
+    fn check_answer(
         &mut self,
         direction: Option<TrafficDirection>,
         id: Option<&str>,
@@ -336,14 +354,14 @@ impl Checker {
     ) -> MessageFindings {
         let mut found = MessageFindings::new();
         if let RpcOutcome::Error(error) = outcome {
-            found.extend(methods::error().check(error, "error"));
+            found.extend(methods::error_schema().check(error, "error"));
         }
         // This answers a message that the receiver could not read, so it belongs to no request.
         let Some(id) = id else { return found };
-        match self.requests.answer(direction, id) {
+        match self.requests.close_request(direction, id) {
             AnswerMatch::Open(asked) => {
                 if let RpcOutcome::Result(result) = outcome {
-                    found.extend(fits(&asked.method, result));
+                    found.extend(check_result(&asked.method, result));
                     found.extend(roster::check_result(&asked.method, result));
                     if let Some(operation) = asked.operation {
                         found.extend(operation.result.check(result, "result"));
@@ -354,24 +372,26 @@ impl Checker {
                     self.advertised = Some(AdvertisedNames::read(result, self.wish.as_deref()));
                 }
                 if direction != Some(TrafficDirection::ToAgent) {
-                    found.extend(self.sessions.answered(id, &asked, outcome));
+                    found.extend(self.sessions.record_answer(id, &asked, outcome));
                 }
             }
             AnswerMatch::Answered if !self.lone => {
-                let what = format!("the request {} was answered before", shown(id));
+                let what = format!("the request {} was answered before", quote_name(id));
                 found.push((ConformanceRule::AnsweredTwice, what));
             }
-            AnswerMatch::Nothing if self.heard_asker(direction) && !self.lone => {
-                let what = format!("there was no request {}", shown(id));
+            AnswerMatch::Nothing if self.has_asker(direction) && !self.lone => {
+                let what = format!("there was no request {}", quote_name(id));
                 found.push((ConformanceRule::AnswerWithoutRequest, what));
             }
-            AnswerMatch::Answered | AnswerMatch::Nothing => found.extend(self.unasked(outcome)),
+            AnswerMatch::Answered | AnswerMatch::Nothing => {
+                found.extend(self.check_answer_without_request(outcome))
+            }
         }
         found
     }
 
     /// Returns whether the recording has messages of the side that would have sent the request.
-    fn heard_asker(&self, answer: Option<TrafficDirection>) -> bool {
+    fn has_asker(&self, answer: Option<TrafficDirection>) -> bool {
         match answer {
             Some(TrafficDirection::ToClient) => self.heard_client,
             Some(TrafficDirection::ToAgent) => self.heard_agent,
@@ -381,7 +401,7 @@ impl Checker {
 
     /// Checks an answer in a recording of the agent's side alone. Only the answers to `initialize` and
     /// `session/prompt` are recognisable by their members.
-    fn unasked(&mut self, outcome: RpcOutcome<'_>) -> MessageFindings {
+    fn check_answer_without_request(&mut self, outcome: RpcOutcome<'_>) -> MessageFindings {
         let RpcOutcome::Result(result) = outcome else {
             return MessageFindings::new();
         };
@@ -393,25 +413,25 @@ impl Checker {
         } else {
             return MessageFindings::new();
         };
-        let mut found = fits(method, result);
+        let mut found = check_result(method, result);
         if method == "initialize" {
             self.advertised = Some(AdvertisedNames::read(result, None));
-            self.sessions.come_back_to();
+            self.sessions.assume_unknown_past();
         } else {
-            found.extend(self.sessions.some_turn_ended());
+            found.extend(self.sessions.end_turn_of_only_session());
         }
         found
     }
 }
 
 /// Checks the result of a method.
-fn fits(method: &str, result: &Value) -> MessageFindings {
+fn check_result(method: &str, result: &Value) -> MessageFindings {
     // ACP accepts null for an empty result.
     let nothing = json!({});
     let result = if result.is_null() { &nothing } else { result };
-    let plain = meta::plain(method, result);
-    let mut found =
-        methods::result(method).map_or_else(MessageFindings::new, |it| it.check(&plain, "result"));
-    found.extend(meta::in_result(method, result));
+    let plain = meta::without_contract_members(method, result);
+    let mut found = methods::result_schema(method)
+        .map_or_else(MessageFindings::new, |it| it.check(&plain, "result"));
+    found.extend(meta::check_result(method, result));
     found
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{ConformanceRule, MessageFindings, shown};
+use super::{ConformanceRule, MessageFindings, quote_name};
 
 /// The composition runs of a session.
 #[derive(Default)]
@@ -26,14 +26,14 @@ impl CompositionRuns {
     }
 
     /// Checks the params of an agent event; ignores events that are not about compositions.
-    pub(super) fn take(&mut self, params: &Value, past: bool) -> MessageFindings {
+    pub(super) fn check_event(&mut self, params: &Value, past: bool) -> MessageFindings {
         let word = |name: &str| params.get(name).and_then(Value::as_str);
         let (Some(id), Some(kind)) = (word("runId"), word("kind")) else {
             return MessageFindings::new();
         };
         let mut found = MessageFindings::new();
         let mut broken =
-            |rule, what: String| found.push((rule, format!("run {} {what}", shown(id))));
+            |rule, what: String| found.push((rule, format!("run {} {what}", quote_name(id))));
         match (self.runs.get(id), kind) {
             (Some(run), _) if run.ended => {
                 broken(ConformanceRule::CompositionAfterEnd, "has ended".to_owned())
@@ -63,11 +63,12 @@ impl CompositionRuns {
                     Some(false) => {}
                     None if past => {}
                     None => {
-                        let what = format!("has no open child {}", shown(child));
+                        let what = format!("has no open child {}", quote_name(child));
                         broken(ConformanceRule::CompositionResultWithoutCall, what);
                     }
                     Some(true) => {
-                        let what = format!("has a result for its child {} already", shown(child));
+                        let what =
+                            format!("has a result for its child {} already", quote_name(child));
                         broken(ConformanceRule::CompositionResultWithoutCall, what);
                     }
                 }

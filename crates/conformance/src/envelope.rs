@@ -42,7 +42,7 @@ pub(super) fn read(value: &Value) -> Result<RecordedMessage<'_>, &'static str> {
         members.get("result"),
         members.get("error"),
     ) {
-        (Some(Value::String(method)), None, None) => asked(members, method),
+        (Some(Value::String(method)), None, None) => read_request_or_notification(members, method),
         (Some(_), None, None) => Err("`method` is not a string"),
         (Some(_), ..) => Err("`method` beside `result` or `error`"),
         (None, Some(_), Some(_)) => Err("`result` beside `error`"),
@@ -66,7 +66,7 @@ pub(super) fn read(value: &Value) -> Result<RecordedMessage<'_>, &'static str> {
     }
 }
 
-fn asked<'a>(
+fn read_request_or_notification<'a>(
     members: &'a Map<String, Value>,
     method: &'a str,
 ) -> Result<RecordedMessage<'a>, &'static str> {

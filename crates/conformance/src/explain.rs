@@ -5,7 +5,7 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind},
 };
 
-use super::{ConformanceRule, MessageFindings, listed, shown};
+use super::{ConformanceRule, MessageFindings, list_names, quote_name};
 
 /// A problem with the value at a path.
 struct PathProblem {
@@ -25,7 +25,7 @@ enum SchemaProblem {
 }
 
 /// Returns the problems of the innermost values; merges problems of one kind at one path.
-pub(super) fn errors(
+pub(super) fn explain_errors(
     errors: ErrorIterator<'_>,
     place: &str,
     rule: ConformanceRule,
@@ -39,7 +39,7 @@ pub(super) fn errors(
     for leaf in &leaves {
         let path = leaf.path.as_str();
         let here = || leaves.iter().filter(|other| other.path == path);
-        let at = shown(&format!("{place}{path}"));
+        let at = quote_name(&format!("{place}{path}"));
         let finding = match &leaf.problem {
             // If a subschema does not match, all its members are unknown one level up. That finding adds
             // nothing.
@@ -57,7 +57,7 @@ pub(super) fn errors(
                 });
                 (
                     ConformanceRule::UnknownMember,
-                    format!("{at} has no member {}", listed(names)),
+                    format!("{at} has no member {}", list_names(names)),
                 )
             }
             SchemaProblem::Lacks(_) => {
@@ -67,7 +67,7 @@ pub(super) fn errors(
                     | SchemaProblem::Leftover(_)
                     | SchemaProblem::Other(_) => None,
                 });
-                (rule, format!("{at} lacks {}", listed(names)))
+                (rule, format!("{at} lacks {}", list_names(names)))
             }
             SchemaProblem::Other(what) => (rule, format!("{at} {what}")),
         };
@@ -122,7 +122,7 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
     };
     match error.kind() {
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } => {
-            match likeliest(context, path) {
+            match find_meant_variant(context, path) {
                 Some(branch) => branch.iter().for_each(|error| descend(error, leaves)),
                 None => push(SchemaProblem::Other(
                     "is none of the words or variants it may be".to_owned(),
@@ -143,7 +143,10 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
             ));
         }
         ValidationErrorKind::Type { kind } => {
-            push(SchemaProblem::Other(format!("should be {}", types(kind))));
+            push(SchemaProblem::Other(format!(
+                "should be {}",
+                format_types(kind)
+            )));
         }
         ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
             push(SchemaProblem::Other(
@@ -158,7 +161,7 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
 }
 
 /// Returns the variant that the sender meant: the one whose tag matches. None if no tag does.
-fn likeliest<'a>(
+fn find_meant_variant<'a>(
     branches: &'a [Vec<ValidationError<'static>>],
     path: &str,
 ) -> Option<&'a Vec<ValidationError<'static>>> {
@@ -182,7 +185,7 @@ fn likeliest<'a>(
         .min_by_key(|errors| errors.len())
 }
 
-fn types(kind: &TypeKind) -> String {
+fn format_types(kind: &TypeKind) -> String {
     let words: Vec<_> = match kind {
         TypeKind::Single(one) => vec![one.to_string()],
         TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect(),

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use super::{
     ConformanceRule, MessageFindings, acp_shapes,
     methods::AcpMethod,
-    shape::{LazySchema, variants},
-    shown,
+    quote_name,
+    shape::{LazySchema, tag_values},
 };
 use harn_acp::ext::{VENDOR, published::SCHEMAS};
 
-static UPDATES: LazySchema = LazySchema::extension(|| published("session-update-extensions"));
-static EVENTS: LazySchema = LazySchema::extension(|| published("agent-event"));
+static UPDATES: LazySchema =
+    LazySchema::extension(|| published_schema("session-update-extensions"));
+static EVENTS: LazySchema = LazySchema::extension(|| published_schema("agent-event"));
 /// The contract's message for a whole user message, which ACP has from version 2 on.
 static USER_MESSAGE: LazySchema = LazySchema::acp("UserMessage");
 
@@ -23,7 +24,7 @@ static USER_MESSAGE: LazySchema = LazySchema::acp("UserMessage");
 pub(super) const REPLAYED: &str = "replayed";
 
 /// Returns a published schema. If there is none, a schema that accepts anything.
-pub(super) fn published(name: &str) -> Value {
+pub(super) fn published_schema(name: &str) -> Value {
     let file = format!("{name}.schema.json");
     let text = SCHEMAS.iter().find(|(name, _)| *name == file);
     text.and_then(|(_, text)| serde_json::from_str(text).ok())
@@ -39,9 +40,12 @@ struct MessageNames {
 
 static NAMES: LazyLock<MessageNames> = LazyLock::new(|| MessageNames {
     standard: acp_shapes::definition("SessionUpdate")
-        .map_or_else(Vec::new, |schema| variants(schema, "sessionUpdate")),
-    extensions: variants(&published("session-update-extensions"), "sessionUpdate"),
-    kinds: variants(&published("agent-event"), "kind"),
+        .map_or_else(Vec::new, |schema| tag_values(schema, "sessionUpdate")),
+    extensions: tag_values(
+        &published_schema("session-update-extensions"),
+        "sessionUpdate",
+    ),
+    kinds: tag_values(&published_schema("agent-event"), "kind"),
 });
 
 /// A session update, with its own name or carried by a standard update.
@@ -68,7 +72,7 @@ impl<'a> RecordedUpdate<'a> {
                 name,
                 carried: true,
                 root,
-                harn: harn.map(|harn| without(harn, &["sessionUpdate"])),
+                harn: harn.map(|harn| without_members(harn, &["sessionUpdate"])),
             },
             _ => Self {
                 name: outer,
@@ -98,7 +102,7 @@ impl<'a> RecordedUpdate<'a> {
     }
 
     /// Returns a field of the extension that is a string.
-    pub(super) fn word(&self, name: &str) -> Option<&str> {
+    pub(super) fn string_field(&self, name: &str) -> Option<&str> {
         self.field(name)?.as_str()
     }
 
@@ -113,11 +117,11 @@ impl<'a> RecordedUpdate<'a> {
             let update = match (&self.harn, self.carried) {
                 (Some(harn), true) => Cow::Owned(json!({
                     "sessionUpdate": self.name,
-                    "_meta": { VENDOR: without(harn, &[REPLAYED]) },
+                    "_meta": { VENDOR: without_members(harn, &[REPLAYED]) },
                 })),
                 (Some(harn), false) if harn.get(REPLAYED).is_some() => {
                     let mut update = self.root.clone();
-                    update["_meta"][VENDOR] = without(harn, &[REPLAYED]).into_owned();
+                    update["_meta"][VENDOR] = without_members(harn, &[REPLAYED]).into_owned();
                     Cow::Owned(update)
                 }
                 _ => Cow::Borrowed(self.root),
@@ -125,28 +129,28 @@ impl<'a> RecordedUpdate<'a> {
             if NAMES.extensions.iter().any(|known| known == self.name) {
                 found.extend(UPDATES.check(&update, "params/update"));
             } else {
-                found.push(unknown(self.name));
+                found.push(unknown_update_finding(self.name));
             }
             if !self.carried {
-                found.extend(params_around(params));
+                found.extend(check_surrounding_params(params));
             }
         } else if self.name == "user_message" {
             found.extend(USER_MESSAGE.check(self.root, "params/update"));
-            found.extend(params_around(params));
+            found.extend(check_surrounding_params(params));
         } else if !self.is_standard() {
-            found.push(unknown(self.name));
+            found.push(unknown_update_finding(self.name));
         }
         found
     }
 }
 
-fn unknown(name: &str) -> (ConformanceRule, String) {
-    let message = format!("nobody knows an update {}", shown(name));
+fn unknown_update_finding(name: &str) -> (ConformanceRule, String) {
+    let message = format!("nobody knows an update {}", quote_name(name));
     (ConformanceRule::UnknownUpdate, message)
 }
 
 /// Checks the params around an update that ACP's own schema does not cover.
-fn params_around(params: &Value) -> MessageFindings {
+fn check_surrounding_params(params: &Value) -> MessageFindings {
     let mut found = MessageFindings::new();
     if !params.get("sessionId").is_some_and(Value::is_string) {
         found.push((
@@ -161,7 +165,7 @@ fn params_around(params: &Value) -> MessageFindings {
         .map(|(name, _)| name)
     {
         if !matches!(name.as_str(), "sessionId" | "update" | "_meta") {
-            let message = format!("`params` has no member {}", shown(name));
+            let message = format!("`params` has no member {}", quote_name(name));
             found.push((ConformanceRule::UnknownMember, message));
         }
     }
@@ -172,15 +176,15 @@ fn params_around(params: &Value) -> MessageFindings {
 pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params.get("kind").and_then(Value::as_str) {
         Some(kind) if !NAMES.kinds.iter().any(|known| known == kind) => {
-            let message = format!("nobody knows an agent event {}", shown(kind));
+            let message = format!("nobody knows an agent event {}", quote_name(kind));
             vec![(ConformanceRule::UnknownUpdate, message)]
         }
-        _ => EVENTS.check(&without(params, &[REPLAYED]), "params"),
+        _ => EVENTS.check(&without_members(params, &[REPLAYED]), "params"),
     }
 }
 
 /// Returns the value without these members.
-pub(super) fn without<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
+pub(super) fn without_members<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
     match value {
         Value::Object(members) if names.iter().any(|name| members.contains_key(*name)) => {
             let mut members = members.clone();

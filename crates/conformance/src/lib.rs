@@ -46,7 +46,7 @@ pub enum TrafficDirection {
 }
 
 impl TrafficDirection {
-    pub(crate) fn back(self) -> Self {
+    pub(crate) fn opposite(self) -> Self {
         match self {
             Self::ToAgent => Self::ToClient,
             Self::ToClient => Self::ToAgent,
@@ -85,7 +85,7 @@ impl fmt::Display for ConformanceFinding {
 type MessageFindings = Vec<(ConformanceRule, String)>;
 
 /// Formats a name from a message for display: short, without control characters.
-fn shown(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     const LIMIT: usize = 64;
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut text: String = name.chars().take(LIMIT).map(plain).collect();
@@ -96,10 +96,10 @@ fn shown(name: &str) -> String {
 }
 
 /// Formats up to four names and the number of further ones.
-fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const LIMIT: usize = 4;
     let mut names = names.into_iter();
-    let mut text: Vec<_> = names.by_ref().take(LIMIT).map(shown).collect();
+    let mut text: Vec<_> = names.by_ref().take(LIMIT).map(quote_name).collect();
     match names.count() {
         0 => {}
         more => text.push(format!("{more} more")),

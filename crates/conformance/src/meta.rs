@@ -6,27 +6,27 @@ use serde_json::Value;
 
 use super::{
     MessageFindings,
-    extensions::{REPLAYED, published, without},
+    extensions::{REPLAYED, published_schema, without_members},
     permission,
     shape::LazySchema,
 };
 
-static TOOL: LazySchema = LazySchema::extension(|| published("tool-lifecycle-meta"));
-static PLAN: LazySchema = LazySchema::extension(|| published("plan-meta"));
-static CONTENT: LazySchema = LazySchema::extension(|| published("content-meta"));
-static USER: LazySchema = LazySchema::extension(|| published("user-message-meta"));
-static STREAM: LazySchema = LazySchema::extension(|| published("stream-meta"));
-static CLIENT: LazySchema = LazySchema::extension(|| published("client-capabilities-meta"));
-static AGENT: LazySchema = LazySchema::extension(|| published("initialize-meta"));
+static TOOL: LazySchema = LazySchema::extension(|| published_schema("tool-lifecycle-meta"));
+static PLAN: LazySchema = LazySchema::extension(|| published_schema("plan-meta"));
+static CONTENT: LazySchema = LazySchema::extension(|| published_schema("content-meta"));
+static USER: LazySchema = LazySchema::extension(|| published_schema("user-message-meta"));
+static STREAM: LazySchema = LazySchema::extension(|| published_schema("stream-meta"));
+static CLIENT: LazySchema = LazySchema::extension(|| published_schema("client-capabilities-meta"));
+static AGENT: LazySchema = LazySchema::extension(|| published_schema("initialize-meta"));
 /// The contract's steering members in the result of `initialize`, beside ACP's members.
-static SESSION: LazySchema = LazySchema::extension(|| published("session-capabilities"));
+static SESSION: LazySchema = LazySchema::extension(|| published_schema("session-capabilities"));
 
-static MCP: LazySchema = LazySchema::extension(|| published("session-mcp-meta"));
+static MCP: LazySchema = LazySchema::extension(|| published_schema("session-mcp-meta"));
 
 const SESSION_PLACE: &str = "/agentCapabilities/session";
 
 /// Returns the result without the member that the contract adds among ACP's.
-pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
+pub(super) fn without_contract_members<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
     if method != "initialize" || result.pointer(SESSION_PLACE).is_none() {
         return Cow::Borrowed(result);
     }
@@ -40,7 +40,7 @@ pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
 /// The JSON pointer to a `_meta.harn`, and its schema.
 type MetaSchema = (&'static str, &'static LazySchema);
 
-pub(super) fn in_params(method: &str, params: &Value) -> MessageFindings {
+pub(super) fn check_params(method: &str, params: &Value) -> MessageFindings {
     let places: &[MetaSchema] = match method {
         "initialize" => &[("/clientCapabilities/_meta/harn", &CLIENT)],
         permission::METHOD => &[
@@ -72,7 +72,7 @@ pub(super) fn in_params(method: &str, params: &Value) -> MessageFindings {
     check(places, params, "params")
 }
 
-pub(super) fn in_result(method: &str, result: &Value) -> MessageFindings {
+pub(super) fn check_result(method: &str, result: &Value) -> MessageFindings {
     let places: &[MetaSchema] = match method {
         "initialize" => &[
             ("/agentCapabilities/_meta/harn", &AGENT),
@@ -90,7 +90,10 @@ fn check(places: &[MetaSchema], value: &Value, name: &str) -> MessageFindings {
     let mut found = MessageFindings::new();
     for (pointer, shape) in places {
         if let Some(harn) = value.pointer(pointer) {
-            found.extend(shape.check(&without(harn, &[REPLAYED]), &format!("{name}{pointer}")));
+            found.extend(shape.check(
+                &without_members(harn, &[REPLAYED]),
+                &format!("{name}{pointer}"),
+            ));
         }
     }
     found

@@ -1,6 +1,6 @@
 //! The methods: which side may send each, and the schemas of its params and result.
 
-use super::{TrafficDirection, bridge, extensions::published, shape::LazySchema, steering};
+use super::{TrafficDirection, bridge, extensions::published_schema, shape::LazySchema, steering};
 
 pub(super) struct AcpMethod {
     name: &'static str,
@@ -67,7 +67,9 @@ static METHODS: [AcpMethod; 29] = [
         to: Some(ToClient),
         params: LazySchema::acp("RequestPermissionRequest"),
         // The contract adds forms of its own.
-        result: Some(LazySchema::contract(|| published("permission-response"))),
+        result: Some(LazySchema::contract(|| {
+            published_schema("permission-response")
+        })),
     },
     request!(ToClient, "fs/read_text_file", "ReadTextFile"),
     request!(ToClient, "fs/write_text_file", "WriteTextFile"),
@@ -122,7 +124,7 @@ pub(super) enum MethodOrigin {
     Nothing,
 }
 
-pub(super) fn known(name: &str) -> MethodOrigin {
+pub(super) fn find_origin(name: &str) -> MethodOrigin {
     if let Some(method) = METHODS.iter().find(|method| method.name == name) {
         return MethodOrigin::Acp(method);
     }
@@ -132,7 +134,7 @@ pub(super) fn known(name: &str) -> MethodOrigin {
     if name == harn_acp::ext::agent_event::METHOD {
         return MethodOrigin::Contract(ToClient);
     }
-    if steering::method(name).is_some() {
+    if steering::find_method(name).is_some() {
         return MethodOrigin::Contract(steering::WAY);
     }
     if name.starts_with('_') {
@@ -143,20 +145,20 @@ pub(super) fn known(name: &str) -> MethodOrigin {
 }
 
 /// Returns the schema of an error.
-pub(super) fn error() -> &'static LazySchema {
+pub(super) fn error_schema() -> &'static LazySchema {
     static ERROR: LazySchema = LazySchema::acp("Error");
     &ERROR
 }
 
 /// Returns the schema of a method's result, for methods of ACP, of steering and of the bridge.
-pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
-    if let Some(method) = steering::method(name) {
+pub(super) fn result_schema(name: &str) -> Option<&'static LazySchema> {
+    if let Some(method) = steering::find_method(name) {
         return Some(&method.result);
     }
-    if let Some(result) = bridge::result(name) {
+    if let Some(result) = bridge::result_schema(name) {
         return Some(result);
     }
-    match known(name) {
+    match find_origin(name) {
         MethodOrigin::Acp(method) => method.result.as_ref(),
         MethodOrigin::Contract(_) | MethodOrigin::Own | MethodOrigin::Nothing => None,
     }
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_shape_is_known_and_compiles() {
-        assert!(error().is_known());
+        assert!(error_schema().is_known());
         for method in &METHODS {
             assert!(method.params.is_known(), "{}", method.name);
             let result = method.result.as_ref();

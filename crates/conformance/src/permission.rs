@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{
     ConformanceRule, MessageFindings,
-    extensions::{published, without},
-    listed,
+    extensions::{published_schema, without_members},
+    list_names,
     shape::LazySchema,
 };
 use harn_acp::ext::VENDOR;
@@ -15,9 +15,9 @@ use harn_acp::ext::VENDOR;
 pub(super) const METHOD: &str = "session/request_permission";
 
 /// The schema of `_meta.harn`.
-pub(super) static META: LazySchema = LazySchema::extension(meta);
+pub(super) static META: LazySchema = LazySchema::extension(meta_schema);
 /// The schema of the contract's members beside ACP's.
-static BESIDE: LazySchema = LazySchema::extension(beside);
+static BESIDE: LazySchema = LazySchema::extension(members_schema);
 
 /// The members that the contract adds beside ACP's in the profile `harn`.
 const NAMES: [&str; 4] = [
@@ -44,16 +44,16 @@ const REQUEST: &str = "/$defs/HarnPermissionRequest/properties";
 
 /// Returns the schema of `_meta.harn`. The published schema describes the whole request; ACP's own schema
 /// checks the rest.
-fn meta() -> Value {
-    let whole = published("permission-request");
+fn meta_schema() -> Value {
+    let whole = published_schema("permission-request");
     let schema = whole.pointer(&format!("{REQUEST}/_meta/properties/{VENDOR}"));
     schema.map_or(Value::Bool(true), |schema| {
         with_definitions(schema.clone(), &whole)
     })
 }
 
-fn beside() -> Value {
-    let whole = published("permission-request");
+fn members_schema() -> Value {
+    let whole = published_schema("permission-request");
     let Some(Value::Object(members)) = whole.pointer(REQUEST) else {
         return Value::Bool(true);
     };
@@ -80,8 +80,8 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Returns the params without the contract's members.
-pub(super) fn canonical(params: &Value) -> Cow<'_, Value> {
-    let mut params = without(params, &NAMES);
+pub(super) fn without_contract_members(params: &Value) -> Cow<'_, Value> {
+    let mut params = without_members(params, &NAMES);
     let call = params.get("toolCall");
     if call.is_some_and(|call| call.get("toolName").is_some())
         && let Some(Value::Object(call)) = params.to_mut().get_mut("toolCall")
@@ -132,7 +132,7 @@ pub(super) fn check(params: &Value, expected: MemberPlacement) -> MessageFinding
         };
         let different: Vec<_> = NAMES.iter().filter(differs).copied().collect();
         if !different.is_empty() {
-            let names = listed(different);
+            let names = list_names(different);
             let what = format!("`params` and `params/_meta/harn` differ in {names}");
             found.push((ConformanceRule::ApprovalDiffers, what));
         }

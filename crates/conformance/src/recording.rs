@@ -20,9 +20,9 @@ pub(super) enum RecordedLine {
     Nothing,
 }
 
-pub(super) fn entry(line: &str) -> RecordedLine {
+pub(super) fn parse_line(line: &str) -> RecordedLine {
     if line.len() > STDIO_LINE_LIMIT {
-        return broken(
+        return broken_line(
             None,
             ConformanceRule::LineTooLong,
             "the line is longer than 64 MiB",
@@ -32,20 +32,20 @@ pub(super) fn entry(line: &str) -> RecordedLine {
         return RecordedLine::Nothing;
     }
     match serde_json::from_str(line) {
-        Ok(value) => of_value(value),
+        Ok(value) => parse_value(value),
         Err(error) => {
             let what = match error.classify() {
                 serde_json::error::Category::Eof => "the line ends in the middle of a JSON text",
                 _ => "the line is not JSON, or is nested too deeply",
             };
-            broken(None, ConformanceRule::NotJson, what)
+            broken_line(None, ConformanceRule::NotJson, what)
         }
     }
 }
 
 /// Parses a line. An entry of a transcript has the receiver in `to`; a message never has `to` without
 /// `jsonrpc`.
-pub(super) fn of_value(mut value: Value) -> RecordedLine {
+pub(super) fn parse_value(mut value: Value) -> RecordedLine {
     let Some(members) = value.as_object_mut() else {
         return RecordedLine::Message {
             direction: None,
@@ -65,15 +65,15 @@ pub(super) fn of_value(mut value: Value) -> RecordedLine {
         if let Some(raw) = members.get("raw").and_then(Value::as_str) {
             return match raw.trim() {
                 "" => RecordedLine::Nothing,
-                _ => broken(direction, ConformanceRule::NotJson, "the line is not JSON"),
+                _ => broken_line(direction, ConformanceRule::NotJson, "the line is not JSON"),
             };
         }
         if members.contains_key("rawBytes") {
-            return broken(direction, ConformanceRule::NotJson, "the line is not UTF-8");
+            return broken_line(direction, ConformanceRule::NotJson, "the line is not UTF-8");
         }
         if members.contains_key("rawLength") {
             let what = "the line is not JSON, or was too long to be read";
-            return broken(direction, ConformanceRule::NotJson, what);
+            return broken_line(direction, ConformanceRule::NotJson, what);
         }
     }
     match members.get("note") {
@@ -85,7 +85,7 @@ pub(super) fn of_value(mut value: Value) -> RecordedLine {
     }
 }
 
-fn broken(
+fn broken_line(
     direction: Option<TrafficDirection>,
     rule: ConformanceRule,
     what: &'static str,

@@ -39,7 +39,7 @@ pub(super) struct RequestTable {
 
 impl RequestTable {
     /// Stores a request. Returns false if another open request has its id.
-    pub(super) fn ask(
+    pub(super) fn open_request(
         &mut self,
         to: Option<TrafficDirection>,
         id: &str,
@@ -51,7 +51,7 @@ impl RequestTable {
     }
 
     /// Infers the direction of an answer from the requests with its id.
-    pub(super) fn way_of_answer(
+    pub(super) fn guess_answer_direction(
         &self,
         id: &str,
         outcome: RpcOutcome<'_>,
@@ -67,12 +67,12 @@ impl RequestTable {
                 .collect();
         }
         match asked.as_slice() {
-            [one] => Some(one.back()),
+            [one] => Some(one.opposite()),
             // Both sides may count from one; then the shape of the answer decides.
             [first, second] => {
                 let fits = |to: &TrafficDirection| match (outcome, self.open.get(&key(*to))) {
                     (RpcOutcome::Result(result), Some(asked)) => {
-                        methods::result(&asked.method).is_none_or(|shape| shape.fits(result))
+                        methods::result_schema(&asked.method).is_none_or(|shape| shape.fits(result))
                     }
                     _ => true,
                 };
@@ -81,15 +81,15 @@ impl RequestTable {
                 } else {
                     first
                 };
-                Some(to.back())
+                Some(to.opposite())
             }
             _ => None,
         }
     }
 
     /// Removes and returns the request that an answer is for.
-    pub(super) fn answer(&mut self, way: Option<TrafficDirection>, id: &str) -> AnswerMatch {
-        let key = (way.map(TrafficDirection::back), id.to_owned());
+    pub(super) fn close_request(&mut self, way: Option<TrafficDirection>, id: &str) -> AnswerMatch {
+        let key = (way.map(TrafficDirection::opposite), id.to_owned());
         let unsure = (None, id.to_owned());
         for key in [key, unsure] {
             if let Some(asked) = self.open.remove(&key) {

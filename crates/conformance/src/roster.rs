@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, quote_name};
 use harn_acp::ext::steering::contract_name;
 
 /// Checks an update; `live_session_client` has a list of clients.
@@ -46,7 +46,7 @@ fn check(state: &Value) -> MessageFindings {
         } else {
             return None;
         };
-        Some(format!("the client {} {what}", shown(name)))
+        Some(format!("the client {} {what}", quote_name(name)))
     });
     let told = &state["client"];
     let absent = || !told.is_null() && !clients.contains(told);

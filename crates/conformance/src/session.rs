@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{
     ConformanceRule, MessageFindings, activity::SessionActivity, composition::CompositionRuns,
-    envelope::RpcOutcome, extensions::RecordedUpdate, listed, permission,
-    requests::RecordedRequest, shown, steering::InjectedMessages, stream::EventIdProgress,
+    envelope::RpcOutcome, extensions::RecordedUpdate, list_names, permission, quote_name,
+    requests::RecordedRequest, steering::InjectedMessages, stream::EventIdProgress,
     tools::SessionToolCalls,
 };
 
@@ -57,21 +57,21 @@ impl CheckedSession {
     }
 
     /// Returns whether a turn may run or be replayed now, as far as the recording shows.
-    fn in_turn(&self) -> bool {
+    fn may_be_in_turn(&self) -> bool {
         !self.prompts.is_empty() || self.loading > 0 || self.others_turn || !self.prompted
     }
 
-    fn ended(&mut self) -> MessageFindings {
-        let open = self.tools.open();
+    fn end_turn(&mut self) -> MessageFindings {
+        let open = self.tools.open_calls();
         let found = match open.as_slice() {
             [] => MessageFindings::new(),
             some => {
-                let names = listed(some.iter().copied());
+                let names = list_names(some.iter().copied());
                 let what = format!("tool calls still open: {names}");
                 vec![(ConformanceRule::CallLeftOpen, what)]
             }
         };
-        self.tools.settle();
+        self.tools.end_all();
         found
     }
 }
@@ -88,26 +88,26 @@ const OF_A_TURN: [&str; 8] = [
     "terminal/wait_for_exit",
 ];
 
-fn work_outside_turn(who: &str) -> (ConformanceRule, String) {
+fn work_outside_turn_finding(who: &str) -> (ConformanceRule, String) {
     let what = format!("{who} is spoken of after its turn was answered");
     (ConformanceRule::WorkOutsideTurn, what)
 }
 
 impl CheckedSessions {
     /// Starts a new connection.
-    pub(super) fn another_connection(&mut self) {
+    pub(super) fn start_connection(&mut self) {
         self.earlier.extend(self.open.drain());
     }
 
     /// Starts a new connection in a recording of the agent's side alone: any session may continue, after any
     /// line.
-    pub(super) fn come_back_to(&mut self) {
+    pub(super) fn assume_unknown_past(&mut self) {
         let sessions = self.open.values_mut();
         sessions.for_each(|session| *session = CheckedSession::with_past());
     }
 
     /// Records a request of the client.
-    pub(super) fn requested(&mut self, id: &str, asked: &RecordedRequest) {
+    pub(super) fn record_request(&mut self, id: &str, asked: &RecordedRequest) {
         let Some(name) = &asked.session else { return };
         let joins = JOIN.contains(&asked.method.as_str());
         let opens = ["session/load", "session/resume", "session/fork"];
@@ -158,7 +158,7 @@ impl CheckedSessions {
     }
 
     /// Records the answer to a request of the client.
-    pub(super) fn answered(
+    pub(super) fn record_answer(
         &mut self,
         id: &str,
         asked: &RecordedRequest,
@@ -189,7 +189,7 @@ impl CheckedSessions {
             {
                 if let Some(session) = self.open.get_mut(name) {
                     session.loading = session.loading.saturating_sub(1);
-                    session.places.opened();
+                    session.places.mark_opened();
                     session.was_open |= matches!(outcome, RpcOutcome::Result(_));
                     if !session.was_open && session.loading == 0 {
                         self.open.remove(name);
@@ -203,10 +203,12 @@ impl CheckedSessions {
             ) => {
                 self.open.remove(name);
             }
-            ("session/prompt", outcome, Some(name)) => return self.turn_ended(name, id, outcome),
+            ("session/prompt", outcome, Some(name)) => {
+                return self.end_turn_of_prompt(name, id, outcome);
+            }
             (_, RpcOutcome::Result(result), Some(name)) => {
                 if let Some(session) = self.open.get_mut(name) {
-                    return session.messages.answered(asked, result);
+                    return session.messages.record_answer(asked, result);
                 }
             }
             _ => {}
@@ -214,7 +216,12 @@ impl CheckedSessions {
         MessageFindings::new()
     }
 
-    fn turn_ended(&mut self, name: &str, id: &str, outcome: RpcOutcome<'_>) -> MessageFindings {
+    fn end_turn_of_prompt(
+        &mut self,
+        name: &str,
+        id: &str,
+        outcome: RpcOutcome<'_>,
+    ) -> MessageFindings {
         let Some(session) = self.open.get_mut(name) else {
             return MessageFindings::new();
         };
@@ -237,23 +244,23 @@ impl CheckedSessions {
             }
         };
         if place == 0 && had_turn {
-            session.ended()
+            session.end_turn()
         } else {
             MessageFindings::new()
         }
     }
 
     /// Records the answer to a prompt that the recording does not have: it ends the turn of the only session.
-    pub(super) fn some_turn_ended(&mut self) -> MessageFindings {
+    pub(super) fn end_turn_of_only_session(&mut self) -> MessageFindings {
         let mut sessions = self.open.values_mut();
         match (sessions.next(), sessions.next()) {
-            (Some(only), None) => only.ended(),
+            (Some(only), None) => only.end_turn(),
             _ => MessageFindings::new(),
         }
     }
 
     /// Checks an update. With `strict`, the recording has the requests that open sessions.
-    pub(super) fn update(
+    pub(super) fn check_update(
         &mut self,
         name: &str,
         update: &RecordedUpdate<'_>,
@@ -261,7 +268,7 @@ impl CheckedSessions {
     ) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         let replay = session.loading > 0 || !strict;
-        found.extend(session.messages.update(update, replay));
+        found.extend(session.messages.check_update(update, replay));
         if session.prompts.is_empty()
             && matches!(update.name, "user_message" | "user_message_chunk")
         {
@@ -275,7 +282,7 @@ impl CheckedSessions {
             session.runs.forget_ended();
         }
         if update.is_tool() {
-            if !session.in_turn() {
+            if !session.may_be_in_turn() {
                 let what = "a tool call is spoken of after its turn was answered".to_owned();
                 found.push((ConformanceRule::CallOutsideTurn, what));
             }
@@ -288,26 +295,31 @@ impl CheckedSessions {
                 session.tools.forget(id);
             }
             let past = session.past && (session.loading > 0 || !session.prompted);
-            found.extend(session.tools.take(update, past));
+            found.extend(session.tools.check_update(update, past));
         }
         if update.is_extension() {
-            if update.name == "worker_update" && !session.in_turn() {
-                found.push(work_outside_turn("a worker"));
+            if update.name == "worker_update" && !session.may_be_in_turn() {
+                found.push(work_outside_turn_finding("a worker"));
             }
-            found.extend(session.activity.take(update, session.past));
+            found.extend(session.activity.check_update(update, session.past));
         }
         found
     }
 
     /// Checks the params of an agent event.
-    pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> MessageFindings {
+    pub(super) fn check_event(
+        &mut self,
+        name: &str,
+        params: &Value,
+        strict: bool,
+    ) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         let kind = params["kind"].as_str().unwrap_or_default();
-        if kind.starts_with("composition_") && !session.in_turn() {
-            found.push(work_outside_turn("a composition run"));
+        if kind.starts_with("composition_") && !session.may_be_in_turn() {
+            found.push(work_outside_turn_finding("a composition run"));
         }
-        if matches!(kind, "agent_idle" | "daemon_watchdog_tripped") && !session.in_turn() {
-            found.push(work_outside_turn("an agent that waits"));
+        if matches!(kind, "agent_idle" | "daemon_watchdog_tripped") && !session.may_be_in_turn() {
+            found.push(work_outside_turn_finding("an agent that waits"));
         }
         match kind {
             // Whichever client started the turn.
@@ -316,29 +328,31 @@ impl CheckedSessions {
             _ => {}
         }
         let replay = session.loading > 0 || !strict;
-        found.extend(session.messages.event(params, replay));
-        found.extend(session.runs.take(params, session.past));
+        found.extend(session.messages.record_outcome(params, replay));
+        found.extend(session.runs.check_event(params, session.past));
         found
     }
 
     /// Checks the event id of a message, if it has one.
-    pub(super) fn place(&mut self, name: &str, params: &Value) -> MessageFindings {
+    pub(super) fn check_event_id(&mut self, name: &str, params: &Value) -> MessageFindings {
         let session = self.open.get_mut(name);
-        session.map_or_else(MessageFindings::new, |session| session.places.take(params))
+        session.map_or_else(MessageFindings::new, |session| {
+            session.places.check_event_id(params)
+        })
     }
 
     /// Checks an `agent/idle` notification.
-    pub(super) fn waits(&mut self, name: &str, strict: bool) -> MessageFindings {
+    pub(super) fn check_idle(&mut self, name: &str, strict: bool) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
-        if !session.in_turn() {
-            found.push(work_outside_turn("an agent that waits"));
+        if !session.may_be_in_turn() {
+            found.push(work_outside_turn_finding("an agent that waits"));
         }
         found
     }
 
     /// Checks a request of the agent that names a session. With `strict`, the recording has the requests that
     /// open sessions.
-    pub(super) fn wanted(
+    pub(super) fn check_agent_request(
         &mut self,
         name: &str,
         method: &str,
@@ -349,15 +363,15 @@ impl CheckedSessions {
             return MessageFindings::new();
         }
         let (session, mut found) = self.find(name, strict);
-        if !session.in_turn() {
-            let what = format!("{} comes after its turn was answered", shown(method));
+        if !session.may_be_in_turn() {
+            let what = format!("{} comes after its turn was answered", quote_name(method));
             found.push((ConformanceRule::RequestOutsideTurn, what));
         } else if method == permission::METHOD
             && strict
             && !session.goes_on
             && let Some(call) = params["toolCall"]["toolCallId"].as_str()
         {
-            found.extend(session.tools.asked(call));
+            found.extend(session.tools.check_permission_target(call));
         }
         found
     }
@@ -365,7 +379,7 @@ impl CheckedSessions {
     fn find(&mut self, name: &str, strict: bool) -> (&mut CheckedSession, MessageFindings) {
         let mut found = MessageFindings::new();
         if strict && !self.open.contains_key(name) {
-            let what = format!("the session {} is not open", shown(name));
+            let what = format!("the session {} is not open", quote_name(name));
             found.push((ConformanceRule::SessionNotOpen, what));
         }
         // Treat it as open from here on, so that one cause makes one finding.

@@ -54,7 +54,7 @@ impl LazySchema {
         if validator.is_valid(value) {
             return MessageFindings::new();
         }
-        explain::errors(validator.iter_errors(value), place, self.rule)
+        explain::explain_errors(validator.iter_errors(value), place, self.rule)
     }
 
     pub(super) fn fits(&self, value: &Value) -> bool {
@@ -86,7 +86,7 @@ enum SchemaSource {
 }
 
 /// Returns the tag values of a schema whose variants have a tag.
-pub(super) fn variants(schema: &Value, tag: &str) -> Vec<String> {
+pub(super) fn tag_values(schema: &Value, tag: &str) -> Vec<String> {
     let variants = schema.get("oneOf").and_then(Value::as_array);
     let words = variants.into_iter().flatten().filter_map(|variant| {
         let word = variant.get("properties")?.get(tag)?.get("const")?;
@@ -99,38 +99,42 @@ pub(super) fn variants(schema: &Value, tag: &str) -> Vec<String> {
 /// another (`$ref`, `oneOf`, …) stays as it is: it does not see the members of the other parts.
 fn tighten(document: &mut Value) {
     let definitions = document.get("$defs").cloned().unwrap_or_default();
-    whole(document, &definitions);
+    tighten_whole(document, &definitions);
 }
 
 const PARTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-fn whole(schema: &mut Value, definitions: &Value) {
-    part(schema, definitions);
-    if members(schema, definitions, 0) == SchemaMembers::Described
+fn tighten_whole(schema: &mut Value, definitions: &Value) {
+    tighten_part(schema, definitions);
+    if classify_members(schema, definitions, 0) == SchemaMembers::Described
         && let Value::Object(schema) = schema
     {
         schema.insert("unevaluatedProperties".to_owned(), Value::Bool(false));
     }
 }
 
-fn part(schema: &mut Value, definitions: &Value) {
+fn tighten_part(schema: &mut Value, definitions: &Value) {
     let Value::Object(schema) = schema else {
         return;
     };
     for (keyword, inner) in schema.iter_mut() {
         match (keyword.as_str(), inner) {
             ("properties", Value::Object(all)) => {
-                all.values_mut().for_each(|one| whole(one, definitions));
+                all.values_mut()
+                    .for_each(|one| tighten_whole(one, definitions));
             }
-            ("items" | "additionalProperties", one) => whole(one, definitions),
+            ("items" | "additionalProperties", one) => tighten_whole(one, definitions),
             ("prefixItems", Value::Array(all)) => {
-                all.iter_mut().for_each(|one| whole(one, definitions));
+                all.iter_mut()
+                    .for_each(|one| tighten_whole(one, definitions));
             }
             ("$defs", Value::Object(all)) => {
-                all.values_mut().for_each(|one| part(one, definitions));
+                all.values_mut()
+                    .for_each(|one| tighten_part(one, definitions));
             }
             (word, Value::Array(all)) if PARTS.contains(&word) => {
-                all.iter_mut().for_each(|one| part(one, definitions));
+                all.iter_mut()
+                    .for_each(|one| tighten_part(one, definitions));
             }
             _ => {}
         }
@@ -147,7 +151,7 @@ enum SchemaMembers {
     Free,
 }
 
-fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
+fn classify_members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
     // No chain of references is this deep, so it is a cycle.
     let (Value::Object(schema), true) = (schema, depth < 16) else {
         return SchemaMembers::Free;
@@ -163,7 +167,7 @@ fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
             .strip_prefix("#/$defs/")
             .and_then(|name| definitions.get(name));
         definition.map_or(SchemaMembers::Free, |it| {
-            members(it, definitions, depth + 1)
+            classify_members(it, definitions, depth + 1)
         })
     });
     let parts = PARTS
@@ -171,7 +175,7 @@ fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
         .filter_map(|word| schema.get(*word)?.as_array());
     let parts = parts
         .flatten()
-        .map(|it| members(it, definitions, depth + 1));
+        .map(|it| classify_members(it, definitions, depth + 1));
     let all = parts.chain(referred).chain(own);
     // A bare `type: object` beside a reference neither describes nor allows a member.
     let has_more = referred.is_some() || PARTS.iter().any(|word| schema.contains_key(*word));

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     ConformanceRule, MessageFindings, TrafficDirection,
-    extensions::{RecordedUpdate, published},
+    extensions::{RecordedUpdate, published_schema},
+    quote_name,
     requests::RecordedRequest,
     shape::LazySchema,
-    shown,
 };
 use harn_acp::ext::steering::contract_name;
 
@@ -26,10 +26,10 @@ macro_rules! methods {
         [$(ContractMethod {
             name: $name,
             params: LazySchema::extension(|| {
-                $crate::steering::part(concat!($file, "-params"), $name)
+                $crate::steering::method_schema(concat!($file, "-params"), $name)
             }),
             result: LazySchema::extension(|| {
-                $crate::steering::part(concat!($file, "-results"), $name)
+                $crate::steering::method_schema(concat!($file, "-results"), $name)
             }),
         }),*]
     };
@@ -54,7 +54,7 @@ static METHODS: [ContractMethod; 14] = methods! {
 };
 
 /// Returns the method of this name; clients send all of them.
-pub(super) fn method(name: &str) -> Option<&'static ContractMethod> {
+pub(super) fn find_method(name: &str) -> Option<&'static ContractMethod> {
     let name = contract_name(name);
     METHODS.iter().find(|method| method.name == name)
 }
@@ -62,7 +62,7 @@ pub(super) fn method(name: &str) -> Option<&'static ContractMethod> {
 /// The direction of these methods.
 pub(super) const WAY: TrafficDirection = TrafficDirection::ToAgent;
 
-static IDLE: LazySchema = LazySchema::extension(|| published("agent-idle"));
+static IDLE: LazySchema = LazySchema::extension(|| published_schema("agent-idle"));
 
 /// Checks the params of `agent/idle`.
 pub(super) fn check_idle(params: &Value) -> MessageFindings {
@@ -70,20 +70,20 @@ pub(super) fn check_idle(params: &Value) -> MessageFindings {
 }
 
 /// Returns the part of a published schema that describes one method.
-pub(super) fn part(file: &str, method: &str) -> Value {
-    let whole = published(file);
+pub(super) fn method_schema(file: &str, method: &str) -> Value {
+    let whole = published_schema(file);
     let mut part = whole["properties"][method].clone();
     if part.is_null() {
         return Value::Bool(true);
     }
     part["$schema"] = whole["$schema"].clone();
     part["$defs"] = whole["$defs"].clone();
-    free_meta(&mut part);
+    allow_any_meta(&mut part);
     part
 }
 
 /// Allows any member under `_meta`: the schema describes only our part of what a client sends.
-fn free_meta(schema: &mut Value) {
+fn allow_any_meta(schema: &mut Value) {
     let Some(definitions) = schema["$defs"].as_object_mut() else {
         return;
     };
@@ -97,7 +97,7 @@ fn free_meta(schema: &mut Value) {
 /// Checks an agent event by itself, without the events before it.
 pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params["kind"].as_str() {
-        Some("control_outcome") => outcome(params),
+        Some("control_outcome") => check_outcome(params),
         Some("loop_checkpoint") => {
             let skipped = params["dispatchSkipped"] == true;
             let explained = params.get("skipReason").is_some();
@@ -112,7 +112,7 @@ pub(super) fn check_event(params: &Value) -> MessageFindings {
     }
 }
 
-fn outcome(params: &Value) -> MessageFindings {
+fn check_outcome(params: &Value) -> MessageFindings {
     let reason = params.get("reason");
     let what = if params["target"]["sessionId"] != params["sessionId"] {
         "it is about another session than its own"
@@ -139,7 +139,11 @@ pub(super) struct InjectedMessages {
 
 impl InjectedMessages {
     /// Checks an update. A replay repeats earlier messages.
-    pub(super) fn update(&mut self, update: &RecordedUpdate<'_>, replay: bool) -> MessageFindings {
+    pub(super) fn check_update(
+        &mut self,
+        update: &RecordedUpdate<'_>,
+        replay: bool,
+    ) -> MessageFindings {
         let in_pieces = update.name == "user_message_chunk";
         let id = match update.name {
             "user_message" | "user_message_chunk" => update.root["messageId"].as_str(),
@@ -153,23 +157,27 @@ impl InjectedMessages {
         let again = !self.delivered.insert(id.to_owned());
         let mut found = MessageFindings::new();
         if again && !replay && self.accepted.contains(id) {
-            let what = format!("the message {} was delivered before", shown(id));
+            let what = format!("the message {} was delivered before", quote_name(id));
             found.push((ConformanceRule::DeliveredTwice, what));
         }
         if self.revoked.contains(id) && !replay {
-            let what = format!("the message {} was taken back", shown(id));
+            let what = format!("the message {} was taken back", quote_name(id));
             found.push((ConformanceRule::DeliveredRevoked, what));
         }
         found
     }
 
     /// Records the result of a method.
-    pub(super) fn answered(&mut self, asked: &RecordedRequest, result: &Value) -> MessageFindings {
+    pub(super) fn record_answer(
+        &mut self,
+        asked: &RecordedRequest,
+        result: &Value,
+    ) -> MessageFindings {
         let status = result["status"].as_str();
         match (contract_name(&asked.method), status) {
-            ("session/inject", Some("accepted")) => self.accepted(&result["messageId"]),
+            ("session/inject", Some("accepted")) => self.record_accepted(&result["messageId"]),
             ("session/revoke_inject", Some("revoked" | "already_revoked")) => {
-                self.taken_back(&result["messageId"]);
+                self.record_revoked(&result["messageId"]);
                 MessageFindings::new()
             }
             _ => MessageFindings::new(),
@@ -177,35 +185,35 @@ impl InjectedMessages {
     }
 
     /// Records the outcome of a control from an agent event.
-    pub(super) fn event(&mut self, params: &Value, replay: bool) -> MessageFindings {
+    pub(super) fn record_outcome(&mut self, params: &Value, replay: bool) -> MessageFindings {
         if params["kind"] != "control_outcome" || params["status"] == "rejected" || replay {
             return MessageFindings::new();
         }
         let id = &params["target"]["messageId"];
         match params["method"].as_str() {
-            Some("session/inject") => self.accepted(id),
+            Some("session/inject") => self.record_accepted(id),
             Some("session/revoke_inject") => {
-                self.taken_back(id);
+                self.record_revoked(id);
                 MessageFindings::new()
             }
             _ => MessageFindings::new(),
         }
     }
 
-    fn accepted(&mut self, id: &Value) -> MessageFindings {
+    fn record_accepted(&mut self, id: &Value) -> MessageFindings {
         let Some(id) = id.as_str() else {
             return MessageFindings::new();
         };
         // The answer and the outcome both report it, in either order.
         let news = self.accepted.insert(id.to_owned());
         if news && self.delivered.contains(id) {
-            let what = format!("the message {} has been delivered already", shown(id));
+            let what = format!("the message {} has been delivered already", quote_name(id));
             return vec![(ConformanceRule::DeliveredEarly, what)];
         }
         MessageFindings::new()
     }
 
-    fn taken_back(&mut self, id: &Value) {
+    fn record_revoked(&mut self, id: &Value) {
         self.revoked.extend(id.as_str().map(str::to_owned));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{ConformanceRule, MessageFindings, extensions::without, shown};
+use super::{ConformanceRule, MessageFindings, extensions::without_members, quote_name};
 use harn_acp::{EventId, ext::event_id};
 
 /// The last event id of a session on a connection.
@@ -22,13 +22,13 @@ impl EventIdProgress {
     }
 
     /// Records that the session is open: its new stream has begun.
-    pub(super) fn opened(&mut self) {
+    pub(super) fn mark_opened(&mut self) {
         self.anew = false;
     }
 
     /// Checks the event id of a message.
-    pub(super) fn take(&mut self, params: &Value) -> MessageFindings {
-        let place = params.as_object().and_then(event_id::of_params);
+    pub(super) fn check_event_id(&mut self, params: &Value) -> MessageFindings {
+        let place = params.as_object().and_then(event_id::read_from_params);
         let Some(place) = place else {
             return MessageFindings::new();
         };
@@ -38,7 +38,11 @@ impl EventIdProgress {
         match last {
             Some(last) if !follows && !begins => {
                 let (place, last) = (place.to_string(), last.to_string());
-                let what = format!("the event {} comes after {}", shown(&place), shown(&last));
+                let what = format!(
+                    "the event {} comes after {}",
+                    quote_name(&place),
+                    quote_name(&last)
+                );
                 vec![(ConformanceRule::EventIdsOutOfOrder, what)]
             }
             Some(_) | None => MessageFindings::new(),
@@ -47,15 +51,15 @@ impl EventIdProgress {
 }
 
 /// Returns whether a request continues after an event id.
-pub(super) fn goes_on(params: &Value) -> bool {
-    event_id::wanted(params).is_ok_and(|wanted| wanted.is_some())
+pub(super) fn has_last_event_id(params: &Value) -> bool {
+    event_id::read_last_event_id(params).is_ok_and(|wanted| wanted.is_some())
 }
 
 /// Returns the params without the members that the contract adds beside ACP's.
-pub(super) fn plain<'a>(method: &str, params: &'a Value) -> Cow<'a, Value> {
+pub(super) fn without_contract_members<'a>(method: &str, params: &'a Value) -> Cow<'a, Value> {
     match method {
-        "session/load" | "session/resume" => without(params, &["lastEventId"]),
-        "session/list" => without(params, &["filter", "liveState"]),
+        "session/load" | "session/resume" => without_members(params, &["lastEventId"]),
+        "session/list" => without_members(params, &["filter", "liveState"]),
         _ => Cow::Borrowed(params),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, quote_name};
 
 /// The tool calls of a session.
 #[derive(Default)]
@@ -30,13 +30,17 @@ enum ArgumentStream {
 impl SessionToolCalls {
     /// Checks a `tool_call` or `tool_call_update`. With `past`, the recording may lack announcements of
     /// calls.
-    pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
-        let mut found = fields(update);
+    pub(super) fn check_update(
+        &mut self,
+        update: &RecordedUpdate<'_>,
+        past: bool,
+    ) -> MessageFindings {
+        let mut found = check_fields(update);
         let Some(id) = update.root.get("toolCallId").and_then(Value::as_str) else {
             return found;
         };
         let mut broken =
-            |rule, what: &str| found.push((rule, format!("tool call {} {what}", shown(id))));
+            |rule, what: &str| found.push((rule, format!("tool call {} {what}", quote_name(id))));
         let parsing = update.field("parsing").and_then(Value::as_bool);
         let call = if update.name == "tool_call" {
             let fresh = ToolCallProgress {
@@ -99,18 +103,18 @@ impl SessionToolCalls {
     }
 
     /// Checks the call that a permission request names.
-    pub(super) fn asked(&self, id: &str) -> MessageFindings {
+    pub(super) fn check_permission_target(&self, id: &str) -> MessageFindings {
         let what = match self.calls.get(id) {
             Some(call) if call.ended => "has ended",
             Some(_) => return MessageFindings::new(),
             None => "was not announced",
         };
-        let what = format!("tool call {} {what}", shown(id));
+        let what = format!("tool call {} {what}", quote_name(id));
         vec![(ConformanceRule::AskBeforeCall, what)]
     }
 
     /// Returns the ids of the calls that have not ended, sorted.
-    pub(super) fn open(&self) -> Vec<&str> {
+    pub(super) fn open_calls(&self) -> Vec<&str> {
         let open = self.calls.iter().filter(|(_, call)| !call.ended);
         let mut open: Vec<_> = open.map(|(id, _)| id.as_str()).collect();
         open.sort_unstable();
@@ -118,7 +122,7 @@ impl SessionToolCalls {
     }
 
     /// Marks every open call as ended, so that the checker reports it once.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn end_all(&mut self) {
         self.calls.values_mut().for_each(|call| call.ended = true);
     }
 
@@ -138,7 +142,7 @@ fn is_terminal(update: &RecordedUpdate<'_>) -> bool {
 }
 
 /// Checks the fields of one message against each other.
-fn fields(update: &RecordedUpdate<'_>) -> MessageFindings {
+fn check_fields(update: &RecordedUpdate<'_>) -> MessageFindings {
     let mut found = MessageFindings::new();
     if !is_terminal(update) {
         let durations = ["durationMs", "executionDurationMs"];

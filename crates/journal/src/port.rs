@@ -112,7 +112,7 @@ pub trait Store: Send + Sync + 'static {
     fn delete(&self, id: &SessionId) -> Result<(), JournalError>;
 
     /// Returns the paths of a session, for clients that show them; none if the store has no file system.
-    fn place(&self, _: &SessionId) -> Option<SessionPaths> {
+    fn session_paths(&self, _: &SessionId) -> Option<SessionPaths> {
         None
     }
 
@@ -124,7 +124,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns a folder for files that belong to a session and are removed with it; it may not exist yet. None if
     /// the store has no files.
-    fn files(&self, _: &SessionId) -> Option<PathBuf> {
+    fn files_folder(&self, _: &SessionId) -> Option<PathBuf> {
         None
     }
 }
@@ -203,7 +203,7 @@ pub struct ReadCursor {
 impl ReadCursor {
     /// Builds a cursor after an event, with unknown offset.
     #[must_use]
-    pub fn after(after: Seq) -> Self {
+    pub fn starting_after(after: Seq) -> Self {
         Self {
             after,
             offset: None,

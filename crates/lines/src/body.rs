@@ -45,13 +45,13 @@ pub async fn read(
             .map_err(|_| BodyError::Slow)??,
     };
     if whole.is_none() {
-        skim(headers, body, past).await;
+        discard(headers, body, past).await;
     }
     whole.ok_or(BodyError::TooLong)
 }
 
 /// Reads and discards a rejected body for a short time, up to `most` bytes.
-pub async fn skim(headers: &HeaderMap, mut body: Body, most: usize) {
+pub async fn discard(headers: &HeaderMap, mut body: Body, most: usize) {
     // A client that sends `Expect` sends its body only when the server begins to read it.
     if headers.contains_key(header::EXPECT) {
         return;

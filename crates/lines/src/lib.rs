@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 pub use outgoing::{
     ClientDisconnected, OutgoingLimits, OutgoingReceiver, OutgoingSender, Parcel, outgoing,
-    outgoing_of,
+    outgoing_with_limits,
 };
 pub use socket::{read_lines_from, write_pieces};
 

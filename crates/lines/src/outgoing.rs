@@ -85,7 +85,7 @@ enum OutgoingChunk<P> {
 }
 
 impl<P> OutgoingChunk<P> {
-    fn lines(self) -> Option<(P, OwnedSemaphorePermit)> {
+    fn into_lines(self) -> Option<(P, OwnedSemaphorePermit)> {
         match self {
             Self::Lines(piece, room) => Some((piece, room)),
             Self::Look => None,
@@ -125,12 +125,14 @@ pub struct ClientDisconnected;
 /// Creates a queue of bytes to write, with the limits for stdio.
 #[must_use]
 pub fn outgoing<P: Parcel>() -> (OutgoingSender<P>, OutgoingReceiver<P>) {
-    outgoing_of(OutgoingLimits::default())
+    outgoing_with_limits(OutgoingLimits::default())
 }
 
 /// Creates a queue of bytes to write, with these limits.
 #[must_use]
-pub fn outgoing_of<P: Parcel>(limits: OutgoingLimits) -> (OutgoingSender<P>, OutgoingReceiver<P>) {
+pub fn outgoing_with_limits<P: Parcel>(
+    limits: OutgoingLimits,
+) -> (OutgoingSender<P>, OutgoingReceiver<P>) {
     // A limit of zero would block every send.
     let limits = OutgoingLimits {
         bytes: limits.bytes.max(1),
@@ -170,7 +172,7 @@ impl<P: Parcel> OutgoingSender<P> {
         if self.room.available_permits() < bytes {
             self.hurry();
         }
-        let room = room(&self.room, bytes, self.limits.bytes).await?;
+        let room = acquire_room(&self.room, bytes, self.limits.bytes).await?;
         let sent = self.chunks.send(OutgoingChunk::Lines(piece, room)).await;
         sent.map_err(|_| ClientDisconnected)
     }
@@ -178,7 +180,7 @@ impl<P: Parcel> OutgoingSender<P> {
     /// Queues whole lines before all others in the queue. They keep their order among each other.
     pub async fn send_ahead(&self, piece: impl Into<P>) -> Result<(), ClientDisconnected> {
         let (piece, most) = (piece.into(), self.limits.ahead_bytes);
-        let room = room(&self.ahead.room, piece.bytes().len(), most).await?;
+        let room = acquire_room(&self.ahead.room, piece.bytes().len(), most).await?;
         self.ahead.lock().push_back((piece, room));
         self.hurry();
         match self.chunks.try_send(OutgoingChunk::Look) {
@@ -199,7 +201,7 @@ impl<P: Parcel> OutgoingSender<P> {
     }
 }
 
-async fn room(
+async fn acquire_room(
     of: &Arc<Semaphore>,
     bytes: usize,
     most: usize,
@@ -215,10 +217,10 @@ impl<P: Parcel> OutgoingReceiver<P> {
     pub async fn recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
-            if let Some(piece) = self.at_hand() {
+            if let Some(piece) = self.take_ready() {
                 return Some(piece);
             }
-            self.rest = self.chunks.recv().await?.lines();
+            self.rest = self.chunks.recv().await?.into_lines();
         }
     }
 
@@ -226,15 +228,15 @@ impl<P: Parcel> OutgoingReceiver<P> {
     pub fn try_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
-            if let Some(piece) = self.at_hand() {
+            if let Some(piece) = self.take_ready() {
                 return Some(piece);
             }
-            self.rest = self.chunks.try_recv().ok()?.lines();
+            self.rest = self.chunks.try_recv().ok()?.into_lines();
         }
     }
 
     /// Resolves when the writer should end its pause: the queue is full, or the client waits for an answer.
-    pub async fn hurried(&self) {
+    pub async fn wait_for_hurry(&self) {
         self.hurry.notified().await;
     }
 
@@ -242,21 +244,21 @@ impl<P: Parcel> OutgoingReceiver<P> {
     pub fn blocking_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
-            if let Some(piece) = self.at_hand() {
+            if let Some(piece) = self.take_ready() {
                 return Some(piece);
             }
-            self.rest = self.chunks.blocking_recv()?.lines();
+            self.rest = self.chunks.blocking_recv()?.into_lines();
         }
     }
 
     /// Returns a priority line, or else a piece of the chunk that is being written.
-    fn at_hand(&mut self) -> Option<P> {
+    fn take_ready(&mut self) -> Option<P> {
         if let Some((piece, room)) = self.ahead.lock().pop_front() {
             self.writing = Some(room);
             return Some(piece);
         }
         let (rest, _) = self.rest.as_mut()?;
-        let piece = match cut(rest.bytes(), self.piece_bytes) {
+        let piece = match find_cut(rest.bytes(), self.piece_bytes) {
             Some(end) => {
                 let mut piece = rest.clone();
                 *piece.bytes_mut() = rest.bytes_mut().split_to(end);
@@ -273,7 +275,7 @@ impl<P: Parcel> OutgoingReceiver<P> {
 }
 
 /// Returns where to cut a long chunk: behind a line break, but not at the chunk's end.
-fn cut(bytes: &[u8], at: usize) -> Option<usize> {
+fn find_cut(bytes: &[u8], at: usize) -> Option<usize> {
     let beyond = bytes.get(at..)?;
     let newline = beyond.iter().position(|&byte| byte == b'\n')?;
     let end = at + newline + 1;

@@ -44,7 +44,7 @@ impl ClientCount {
 
     /// Returns the pause after a write. A few clients receive everything within some milliseconds, a thousand
     /// within thirty; the rest of the time is for the agent.
-    fn rest(&self) -> Duration {
+    fn write_pause(&self) -> Duration {
         const SHORTEST: Duration = Duration::from_millis(4);
         const A_CLIENT: Duration = Duration::from_micros(25);
         const LONGEST: Duration = Duration::from_millis(40);
@@ -63,7 +63,7 @@ pub struct ClientQuotas<K> {
 impl<K: Eq + Hash + Clone> ClientQuotas<K> {
     /// Creates this many slots.
     #[must_use]
-    pub fn of(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self {
             most,
             all: ClientCount::default(),
@@ -88,8 +88,8 @@ impl<K: Eq + Hash + Clone> ClientQuotas<K> {
 impl ClientSlot {
     /// Returns the pause after a write, for this number of clients.
     #[must_use]
-    pub fn rest(&self) -> Duration {
-        self.crowd.rest()
+    pub fn write_pause(&self) -> Duration {
+        self.crowd.write_pause()
     }
 }
 
@@ -151,17 +151,17 @@ mod tests {
     fn pause_grows_with_the_number_of_clients() {
         let crowd = ClientCount::default();
         let alone = crowd.join(3).unwrap();
-        let short = alone.rest();
+        let short = alone.write_pause();
         let others: Vec<_> = std::iter::from_fn(|| crowd.join(3)).collect();
         assert_eq!(others.len(), 2);
-        assert!(alone.rest() > short);
+        assert!(alone.write_pause() > short);
         drop(others);
-        assert_eq!(alone.rest(), short);
+        assert_eq!(alone.write_pause(), short);
     }
 
     #[test]
     fn one_party_gets_three_quarters_of_the_slots() {
-        let shares = ClientQuotas::of(4);
+        let shares = ClientQuotas::new(4);
         let ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(ada.len(), 3);
         let bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn parties_without_clients_are_dropped() {
-        let shares = ClientQuotas::of(8);
+        let shares = ClientQuotas::new(8);
         let mut of_ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(of_ada.len(), 6);
         let of_bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();

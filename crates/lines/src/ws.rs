@@ -28,7 +28,7 @@ const READ_BYTES: usize = 4 * 1024;
 
 /// Returns the buffer sizes of a socket whose client may send messages of at most `message_bytes`.
 #[must_use]
-pub fn bounds(message_bytes: usize) -> WebSocketConfig {
+pub fn socket_config(message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(AT_A_TIME)
@@ -38,11 +38,11 @@ pub fn bounds(message_bytes: usize) -> WebSocketConfig {
 
 /// Splits one text message into short frames.
 pub fn frames(text: Bytes) -> impl Iterator<Item = Frame> {
-    frames_of(std::iter::once(text))
+    frames_of_pieces(std::iter::once(text))
 }
 
 /// Splits one text message into short frames; takes one piece of the text at a time, while it is sent.
-pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Frame> {
+pub fn frames_of_pieces(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Frame> {
     let mut pieces = pieces.filter(|piece| !piece.is_empty()).peekable();
     let mut text = Bytes::new();
     let mut kind = Some(Data::Text);
@@ -60,7 +60,7 @@ pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Fr
 
 /// Returns the close code and the reason that the client receives after a failed read.
 #[must_use]
-pub fn reproach(error: &Error) -> (CloseCode, &'static str) {
+pub fn close_reason(error: &Error) -> (CloseCode, &'static str) {
     match error {
         Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
         Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_text_in_pieces_is_one_message() {
         let pieces = ["", "ab", "", "c", ""].map(Bytes::from);
-        let frames: Vec<_> = frames_of(pieces.into_iter()).collect();
+        let frames: Vec<_> = frames_of_pieces(pieces.into_iter()).collect();
         let code = |frame: &Frame| frame.header().opcode;
         let parts = frames.iter().map(|it| (code(it), it.header().is_final));
         let text = OpCode::Data(Data::Text);

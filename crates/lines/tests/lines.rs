@@ -240,7 +240,7 @@ async fn priority_lines_wake_the_writer_and_are_bounded() {
     let mut waiting = pin!(to.send_ahead(chunk(1024)));
     assert!(poll!(&mut waiting).is_pending());
     drop(from);
-    assert_eq!(within_reach(waiting).await, Err(ClientDisconnected));
+    assert_eq!(with_timeout(waiting).await, Err(ClientDisconnected));
     assert_eq!(to.send_ahead(chunk(1)).await, Err(ClientDisconnected));
 }
 
@@ -290,15 +290,15 @@ async fn dropped_receiver_fails_waiting_senders() {
         let mut closed = pin!(to.closed());
         assert!(poll!(&mut closed).is_pending());
         drop(from);
-        assert_eq!(within_reach(first).await, Err(ClientDisconnected));
-        assert_eq!(within_reach(second).await, Err(ClientDisconnected));
-        within_reach(closed).await;
+        assert_eq!(with_timeout(first).await, Err(ClientDisconnected));
+        assert_eq!(with_timeout(second).await, Err(ClientDisconnected));
+        with_timeout(closed).await;
         assert_eq!(to.send(chunk(1)).await, Err(ClientDisconnected));
     }
 }
 
 /// Fails instead of hanging if the future never resolves.
-async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
+async fn with_timeout<T>(wait: impl Future<Output = T>) -> T {
     let patience = std::time::Duration::from_secs(10);
     tokio::time::timeout(patience, wait).await.unwrap()
 }

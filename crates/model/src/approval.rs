@@ -100,7 +100,7 @@ struct ReceiptUndo {
 impl ApprovalRequest {
     /// Builds the request for a tool call that waits in `session`.
     #[must_use]
-    pub fn of_tool(session: &SessionId, ask: &PermissionAsked) -> Self {
+    pub fn from_permission_asked(session: &SessionId, ask: &PermissionAsked) -> Self {
         let call = &ask.tool_call;
         let mutation = call.audit.as_deref();
         let receipt = ask.policy_decision.as_ref();
@@ -119,10 +119,14 @@ impl ApprovalRequest {
             action: call.tool_name.clone(),
             args: call.raw_input.clone(),
             principal: principal.unwrap_or(session.as_str()).to_owned(),
-            requested_at: time::rfc3339(ask.requested_at),
-            deadline: ask.deadline.map(time::rfc3339),
+            requested_at: time::format_rfc3339(ask.requested_at),
+            deadline: ask.deadline.map(time::format_rfc3339),
             approvers_required: 1,
-            evidence_refs: ask.paths().iter().map(ApprovalEvidence::path).collect(),
+            evidence_refs: ask
+                .paths()
+                .iter()
+                .map(ApprovalEvidence::from_path)
+                .collect(),
             undo_metadata: (mutation.is_some() || receipt.is_some()).then_some(undo),
             capabilities_requested: capabilities
                 .filter(|all| !all.is_empty())
@@ -135,7 +139,7 @@ impl ApprovalEvidence {
     /// The kind of a path in the session's directories.
     pub const WORKSPACE_PATH: &'static str = "workspace_path";
 
-    fn path(path: &WorkspacePathInfo) -> Self {
+    fn from_path(path: &WorkspacePathInfo) -> Self {
         Self {
             kind: Self::WORKSPACE_PATH.to_owned(),
             reference: path.display().to_owned(),

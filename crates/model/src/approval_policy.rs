@@ -57,7 +57,7 @@ impl ApprovalLists {
 
     /// Returns the strictest lists, in place of lists of `bytes` bytes.
     #[must_use]
-    pub fn too_large(bytes: usize) -> Self {
+    pub fn deny_all(bytes: usize) -> Self {
         Self {
             auto_approve: nothing(),
             auto_deny: everything(),

@@ -35,7 +35,7 @@ impl PolicyDecision {
     /// Returns the receipt for a question, which has it four times: a rule's text is truncated to what a person
     /// reads. The record of the decision has the full text.
     #[must_use]
-    pub fn for_question(&self) -> Self {
+    pub fn to_question_receipt(&self) -> Self {
         let mut receipt = self.clone();
         let rule = receipt.matched_rule.as_mut();
         let id = rule.and_then(|rule| rule.id.as_mut());

@@ -42,7 +42,7 @@ impl HitlKind {
 
     /// Returns the kind of the question with this id; none if the id has another form.
     #[must_use]
-    pub fn of_request(id: &str) -> Option<Self> {
+    pub fn from_request_id(id: &str) -> Option<Self> {
         let all = [
             Self::Question,
             Self::Approval,
@@ -126,7 +126,7 @@ struct HitlRequestPayload<'a> {
 
 /// Whether two names of reviewers are equal, ignoring case and surrounding space.
 #[must_use]
-pub fn same_reviewer(one: &str, other: &str) -> bool {
+pub fn is_same_reviewer(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.trim().to_lowercase();
     letters(one) == letters(other)
 }
@@ -149,10 +149,15 @@ pub fn hitl_headline(kind: HitlKind, payload: &Value) -> String {
     let subject = payload[subject].as_str().unwrap_or_default();
     let workers = payload["lineage"].as_array();
     let worker = workers.and_then(|all| all.last()?["worker_name"].as_str());
-    headline(kind, subject, payload["to"].as_str(), worker)
+    format_headline(kind, subject, payload["to"].as_str(), worker)
 }
 
-fn headline(kind: HitlKind, subject: &str, to: Option<&str>, worker: Option<&str>) -> String {
+fn format_headline(
+    kind: HitlKind,
+    subject: &str,
+    to: Option<&str>,
+    worker: Option<&str>,
+) -> String {
     let text = match (kind, to) {
         (HitlKind::Question, _) => subject.to_owned(),
         (HitlKind::Approval | HitlKind::DualControl, _) => {
@@ -174,7 +179,7 @@ impl HitlRequest {
     #[must_use]
     pub fn may_decide(&self, name: &str) -> bool {
         let mut named = self.reviewers.iter();
-        self.reviewers.is_empty() || named.any(|reviewer| same_reviewer(reviewer, name))
+        self.reviewers.is_empty() || named.any(|reviewer| is_same_reviewer(reviewer, name))
     }
 
     /// Returns the payload for its event and for hosts.
@@ -204,7 +209,7 @@ impl HitlRequest {
     #[must_use]
     pub fn headline(&self) -> String {
         let worker = self.lineage.last().map(|worker| &*worker.worker_name);
-        headline(self.kind, &self.subject, self.to.as_deref(), worker)
+        format_headline(self.kind, &self.subject, self.to.as_deref(), worker)
     }
 
     /// Returns the details to read before answering: explanation, exact arguments and references.
@@ -290,10 +295,10 @@ mod tests {
             HitlKind::DualControl,
             HitlKind::Escalation,
         ] {
-            assert_eq!(HitlKind::of_request(&kind.request_id("1")), Some(kind));
+            assert_eq!(HitlKind::from_request_id(&kind.request_id("1")), Some(kind));
         }
         for other in ["", "question-1", "hitl_", "hitl_question", "hitl_wish_1"] {
-            assert_eq!(HitlKind::of_request(other), None, "{other}");
+            assert_eq!(HitlKind::from_request_id(other), None, "{other}");
         }
     }
 

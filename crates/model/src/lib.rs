@@ -81,7 +81,7 @@ pub use harn::{
     TranscriptProjected,
 };
 pub use hitl::{
-    HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, hitl_subject, same_reviewer,
+    HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, hitl_subject, is_same_reviewer,
 };
 pub use id::{AskId, MessageId, Principal, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{
@@ -111,7 +111,7 @@ pub use shell::{
     ExecCommand, GivenShell, InvocationShell, ProcessExec, ProcessExit, SetDefaultShell,
     ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource, SystemShell,
 };
-pub use time::rfc3339;
+pub use time::format_rfc3339;
 pub use tool::{
     ErrorCategory, Location, McpServerTag, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind,

@@ -51,7 +51,7 @@ impl MutationSession {
     /// Returns the record of a worker that acts for this session, in its own session if it has one. The worker has
     /// the same scope and policy and belongs to the same run.
     #[must_use]
-    pub fn delegated(&self, session: Option<&SessionId>, worker: &WorkerId) -> Self {
+    pub fn delegate_to(&self, session: Option<&SessionId>, worker: &WorkerId) -> Self {
         Self {
             session_id: session.unwrap_or(&self.session_id).clone(),
             parent_session_id: Some(self.session_id.clone()),

@@ -37,7 +37,7 @@ impl OpenTurn {
         }
     }
 
-    pub(crate) fn tool(&mut self, event: ToolEvent<'_>, envelope: &Envelope) {
+    pub(crate) fn apply_tool(&mut self, event: ToolEvent<'_>, envelope: &Envelope) {
         let at = envelope.at;
         match event {
             ToolEvent::ToolCall(call) if call.status.is_terminal() => {}
@@ -72,7 +72,7 @@ impl OpenTurn {
         }
     }
 
-    pub(crate) fn permission(&mut self, event: PermissionEvent<'_>) {
+    pub(crate) fn apply_permission(&mut self, event: PermissionEvent<'_>) {
         match event {
             PermissionEvent::PermissionAsked(ask) => {
                 let asked = Box::new(ask.clone());
@@ -84,7 +84,7 @@ impl OpenTurn {
         }
     }
 
-    pub(crate) fn question(&mut self, event: QuestionEvent<'_>, seq: Seq) {
+    pub(crate) fn apply_question(&mut self, event: QuestionEvent<'_>, seq: Seq) {
         match event {
             QuestionEvent::HitlRequested {
                 request_id, kind, ..
@@ -103,7 +103,7 @@ impl OpenTurn {
     /// Returns the event that announced an open call or an open question to a person. The session announces a
     /// worker's call again before it asks about it; without `of_workers`, that second announcement counts.
     #[must_use]
-    pub fn announced(&self, id: &str, of_workers: bool) -> Option<Seq> {
+    pub fn announcement_seq(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let call = self.calls.get(id).map(|call| call.seq);
         let of_worker = || match (self.worker_calls.get(id)?, of_workers) {
             (call, true) => Some(call.seq),

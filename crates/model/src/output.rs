@@ -142,10 +142,10 @@ pub struct CallOutput {
 
 impl CallOutput {
     /// Replaces the content of the call. Of a command's output, the end is kept, up to `limit` bytes.
-    pub fn show(&mut self, content: &[ToolContent], limit: usize) {
+    pub fn replace_content(&mut self, content: &[ToolContent], limit: usize) {
         self.content = content.to_owned();
         self.added.clear();
-        for part in content.iter().filter_map(ToolContent::printed) {
+        for part in content.iter().filter_map(ToolContent::command_output) {
             let printed = &mut self.printed;
             let printed = printed.get_or_insert_with(|| OutputText::new(limit));
             self.added.push_str(&printed.append(part));
@@ -155,7 +155,7 @@ impl CallOutput {
     /// Applies an update of the call.
     pub fn update(&mut self, update: &ToolCallUpdate, limit: usize) {
         match &update.content {
-            Some(content) => self.show(content, limit),
+            Some(content) => self.replace_content(content, limit),
             None => self.added.clear(),
         }
         if update.raw_output.is_some() {

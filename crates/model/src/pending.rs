@@ -184,47 +184,47 @@ impl PendingQueue {
 
     /// Returns all entries, in order of arrival.
     #[must_use]
-    pub fn in_order(&self) -> Vec<PendingDelivery> {
-        in_order(self.rows.iter().collect())
+    pub fn entries_in_order(&self) -> Vec<PendingDelivery> {
+        sort_by_arrival(self.rows.iter().collect())
     }
 
     /// Returns the entries of these modes, in order of arrival.
     #[must_use]
-    pub fn of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
+    pub fn entries_with_modes(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let both = [PendingKind::Message, PendingKind::Reminder];
         let sorts = modes.iter().flat_map(|mode| both.map(|kind| (*mode, kind)));
-        in_order(
+        sort_by_arrival(
             sorts
-                .flat_map(|(mode, kind)| self.sort(mode, kind))
+                .flat_map(|(mode, kind)| self.entries_with(mode, kind))
                 .collect(),
         )
     }
 
     /// Returns the reminders of these modes, in order of arrival.
     #[must_use]
-    pub fn reminders_of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
+    pub fn reminders_with_modes(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
-        let rows = rows.flat_map(|mode| self.sort(*mode, PendingKind::Reminder));
-        in_order(rows.collect())
+        let rows = rows.flat_map(|mode| self.entries_with(*mode, PendingKind::Reminder));
+        sort_by_arrival(rows.collect())
     }
 
     /// Returns the reminders of these modes and their oldest message, in order of arrival.
     #[must_use]
-    pub fn up_to_a_message(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
+    pub fn reminders_and_first_message(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
-        let rows = rows.flat_map(|mode| self.sort(*mode, PendingKind::Reminder));
-        in_order(rows.chain(self.oldest_message(modes)).collect())
+        let rows = rows.flat_map(|mode| self.entries_with(*mode, PendingKind::Reminder));
+        sort_by_arrival(rows.chain(self.oldest_message(modes)).collect())
     }
 
     /// Returns the oldest message of this mode.
     #[must_use]
     pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
-        self.first_message_of(&[mode])
+        self.first_message_with_modes(&[mode])
     }
 
     /// Returns the oldest message of these modes.
     #[must_use]
-    pub fn first_message_of(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
+    pub fn first_message_with_modes(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
         match self.oldest_message(modes)?.1 {
             PendingDelivery::Message(message) => Some(message.clone()),
             PendingDelivery::Reminder(_) => None,
@@ -233,11 +233,12 @@ impl PendingQueue {
 
     fn oldest_message(&self, modes: &[DeliveryMode]) -> Option<(&PendingKey, &PendingDelivery)> {
         let oldest = modes.iter();
-        let oldest = oldest.filter_map(|mode| self.sort(*mode, PendingKind::Message).next());
+        let oldest =
+            oldest.filter_map(|mode| self.entries_with(*mode, PendingKind::Message).next());
         oldest.min_by_key(|((.., seq), _)| *seq)
     }
 
-    fn sort(
+    fn entries_with(
         &self,
         mode: DeliveryMode,
         kind: PendingKind,
@@ -310,7 +311,7 @@ impl PendingQueue {
     }
 }
 
-fn in_order(mut rows: Vec<(&PendingKey, &PendingDelivery)>) -> Vec<PendingDelivery> {
+fn sort_by_arrival(mut rows: Vec<(&PendingKey, &PendingDelivery)>) -> Vec<PendingDelivery> {
     rows.sort_unstable_by_key(|((.., seq), _)| *seq);
     rows.into_iter().map(|(_, row)| row.clone()).collect()
 }
@@ -360,7 +361,7 @@ mod tests {
         ids.collect()
     }
 
-    fn mixed() -> PendingQueue {
+    fn mixed_queue() -> PendingQueue {
         queue(vec![
             reminder("r1", AuditOnly),
             message("m1", AuditOnly),
@@ -374,25 +375,37 @@ mod tests {
 
     #[test]
     fn entries_are_returned_in_order_of_arrival() {
-        let queue = mixed();
+        let queue = mixed_queue();
         let all = ["r1", "m1", "m2", "r2", "m3", "r3", "m4"];
-        assert_eq!(ids(&queue.in_order()), all);
+        assert_eq!(ids(&queue.entries_in_order()), all);
         let soon = [FinishStep, InterruptImmediate];
-        assert_eq!(ids(&queue.of(&soon)), ["m2", "r2", "m3", "r3"]);
-        assert_eq!(ids(&queue.of(&[AuditOnly])), ["r1", "m1", "m4"]);
-        assert!(queue.of(&[]).is_empty());
-        assert_eq!(ids(&queue.reminders_of(&soon)), ["r2", "r3"]);
-        assert_eq!(ids(&queue.reminders_of(&[AuditOnly])), ["r1"]);
+        assert_eq!(
+            ids(&queue.entries_with_modes(&soon)),
+            ["m2", "r2", "m3", "r3"]
+        );
+        assert_eq!(
+            ids(&queue.entries_with_modes(&[AuditOnly])),
+            ["r1", "m1", "m4"]
+        );
+        assert!(queue.entries_with_modes(&[]).is_empty());
+        assert_eq!(ids(&queue.reminders_with_modes(&soon)), ["r2", "r3"]);
+        assert_eq!(ids(&queue.reminders_with_modes(&[AuditOnly])), ["r1"]);
         // One message and all reminders, in order of arrival.
-        assert_eq!(ids(&queue.up_to_a_message(&soon)), ["m2", "r2", "r3"]);
-        assert_eq!(ids(&queue.up_to_a_message(&[AuditOnly])), ["r1", "m1"]);
+        assert_eq!(
+            ids(&queue.reminders_and_first_message(&soon)),
+            ["m2", "r2", "r3"]
+        );
+        assert_eq!(
+            ids(&queue.reminders_and_first_message(&[AuditOnly])),
+            ["r1", "m1"]
+        );
     }
 
     #[test]
     fn the_oldest_message_is_found_among_several_modes() {
-        let mut queue = mixed();
+        let mut queue = mixed_queue();
         let mut oldest = |modes: &[DeliveryMode]| {
-            let id = queue.first_message_of(modes)?.message_id.clone();
+            let id = queue.first_message_with_modes(modes)?.message_id.clone();
             assert!(queue.take_message(&id));
             Some(id.to_string())
         };
@@ -403,7 +416,7 @@ mod tests {
         assert_eq!(oldest(&[AuditOnly]).as_deref(), Some("m1"));
         assert_eq!(oldest(&[AuditOnly]).as_deref(), Some("m4"));
         assert_eq!(oldest(&[AuditOnly]), None);
-        assert_eq!(ids(&queue.in_order()), ["r1", "r2", "r3"]);
+        assert_eq!(ids(&queue.entries_in_order()), ["r1", "r2", "r3"]);
     }
 
     #[test]
@@ -412,7 +425,7 @@ mod tests {
         assert_eq!(queue.bytes(), 4);
         queue.replace(&"m1".into(), &[ContentBlock::text("longer")]);
         assert_eq!(queue.bytes(), 8);
-        assert_eq!(ids(&queue.in_order()), ["m1", "m2"]);
+        assert_eq!(ids(&queue.entries_in_order()), ["m1", "m2"]);
         queue.replace(&"nothing".into(), &[ContentBlock::text("longer")]);
         assert!(!queue.take_message(&"nothing".into()));
         assert!(queue.take_message(&"m1".into()));

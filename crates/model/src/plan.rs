@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn completed(plan: Value) -> Value {
+    fn complete_json(plan: Value) -> Value {
         let mut plan: Plan = serde_json::from_value(plan).unwrap();
         plan.complete();
         serde_json::to_value(plan).unwrap()
@@ -210,7 +210,7 @@ mod tests {
     fn complete_fills_in_omitted_fields() {
         let steps = json!([{"content": "Look"}, {"id": "mine", "content": "Answer"}]);
         let given = json!({"schema_version": "harn.plan.v1", "title": " ", "steps": steps});
-        let plan = completed(given.clone());
+        let plan = complete_json(given.clone());
         assert_eq!(plan["_type"], "plan_artifact");
         assert_eq!(plan["title"], "Plan");
         assert_eq!(plan["steps"][0]["id"], "step-1");
@@ -219,14 +219,18 @@ mod tests {
         let id = plan["id"].as_str().unwrap();
         let digits = id.strip_prefix("plan_").unwrap();
         assert!(digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        assert_eq!(completed(given), plan, "the same plan, the same id");
-        assert_eq!(completed(plan.clone()), plan, "nothing is completed twice");
+        assert_eq!(complete_json(given), plan, "the same plan, the same id");
+        assert_eq!(
+            complete_json(plan.clone()),
+            plan,
+            "nothing is completed twice"
+        );
     }
 
     #[test]
     fn document_of_another_version_becomes_its_entries() {
         let steps = json!([{"content": "Look"}]);
-        let plan = completed(json!({"schema_version": "harn.plan.v2", "steps": steps}));
+        let plan = complete_json(json!({"schema_version": "harn.plan.v2", "steps": steps}));
         let look = json!({"content": "Look", "status": "pending", "priority": "medium"});
         assert_eq!(plan, json!([look]));
     }

@@ -19,7 +19,7 @@ impl Principal {
 
     /// Returns the name that a session records: none for the owner.
     #[must_use]
-    pub fn recorded(&self) -> Option<String> {
+    pub fn recorded_name(&self) -> Option<String> {
         (!self.is_owner()).then(|| self.as_str().to_owned())
     }
 

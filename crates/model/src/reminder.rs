@@ -81,7 +81,7 @@ impl SystemReminder {
     /// Returns the copy that a worker receives, or none: `Session` reaches the workers of the session, `All` also
     /// the workers below them.
     #[must_use]
-    pub fn inherited(&self, session: &str) -> Option<Self> {
+    pub fn copy_for_worker(&self, session: &str) -> Option<Self> {
         let passed_on = match self.propagate {
             ReminderPropagation::All => true,
             ReminderPropagation::Session => self.source != ReminderSource::Inherited,
@@ -97,13 +97,13 @@ impl SystemReminder {
 
     /// Returns the record of its rendering.
     #[must_use]
-    pub fn rendered(&self) -> RenderedReminder {
+    pub fn to_rendered(&self) -> RenderedReminder {
         RenderedReminder {
             reminder_id: self.id.clone(),
             tags: self.tags.clone(),
             body: self.body.clone(),
             role_hint: self.role_hint.as_str().to_owned(),
-            rendered_role: self.role_hint.rendered().to_owned(),
+            rendered_role: self.role_hint.rendered_role().to_owned(),
             source: self.source.as_str().to_owned(),
             ttl_turns: self
                 .ttl_turns
@@ -155,7 +155,7 @@ impl RoleHint {
 
     /// Returns the role that it is rendered in.
     #[must_use]
-    pub fn rendered(self) -> &'static str {
+    pub fn rendered_role(self) -> &'static str {
         match self {
             Self::System | Self::EphemeralCache => "system",
             Self::Developer => "developer",
@@ -255,7 +255,7 @@ impl ActiveReminder {
         self.reminder.ttl_turns.is_some_and(|left| left <= 1)
     }
 
-    fn expired(&self, reason: ExpiryReason) -> ReminderChange {
+    fn expiry_change(&self, reason: ExpiryReason) -> ReminderChange {
         ReminderChange::Expired {
             reminder_id: self.reminder.id.clone(),
             reason,
@@ -281,7 +281,7 @@ impl ActiveReminders {
     }
 
     /// Returns those that no agent has received.
-    pub fn fresh(&self) -> impl Iterator<Item = &ActiveReminder> {
+    pub fn iter_unrendered(&self) -> impl Iterator<Item = &ActiveReminder> {
         self.fresh.iter().filter_map(|at| self.rows.get(at))
     }
 
@@ -362,7 +362,7 @@ impl ActiveReminders {
         }
     }
 
-    pub(crate) fn rendered(&mut self, id: &str) {
+    pub(crate) fn mark_rendered(&mut self, id: &str) {
         let at = self.ids.get(id);
         if let Some((at, active)) = at.and_then(|at| Some((at, self.rows.get_mut(at)?))) {
             active.rendered = true;
@@ -372,25 +372,25 @@ impl ActiveReminders {
 
     /// Returns the changes of all active reminders when a turn has passed.
     #[must_use]
-    pub fn age(&self) -> Vec<ReminderChange> {
+    pub fn changes_after_turn(&self) -> Vec<ReminderChange> {
         let mortal = |active: &ActiveReminder| active.reminder.ttl_turns.is_some();
         let mut changes = Vec::new();
         if self.iter().any(mortal) {
             changes.push(ReminderChange::Aged);
         }
         let over = self.iter().filter(|it| it.is_in_its_last_turn());
-        changes.extend(over.map(|it| it.expired(ExpiryReason::Ttl)));
+        changes.extend(over.map(|it| it.expiry_change(ExpiryReason::Ttl)));
         changes
     }
 
     /// Returns the changes when the transcript is compacted: all reminders age, and only those with
     /// `preserve_on_compact` stay.
     #[must_use]
-    pub fn compact(&self) -> Vec<ReminderChange> {
-        let mut changes = self.age();
+    pub fn changes_after_compaction(&self) -> Vec<ReminderChange> {
+        let mut changes = self.changes_after_turn();
         let left = self.iter().filter(|it| !it.is_in_its_last_turn());
         let lost = left.filter(|it| !it.reminder.preserve_on_compact);
-        changes.extend(lost.map(|it| it.expired(ExpiryReason::Compaction)));
+        changes.extend(lost.map(|it| it.expiry_change(ExpiryReason::Compaction)));
         changes
     }
 
@@ -424,13 +424,14 @@ impl<'a> ComingReminders<'a> {
     }
 
     /// Records changes that precede the new reminders.
-    pub fn after(&mut self, changes: &[ReminderChange]) {
-        self.gone.extend(changes.iter().filter_map(gone));
+    pub fn record_changes(&mut self, changes: &[ReminderChange]) {
+        self.gone
+            .extend(changes.iter().filter_map(ended_reminder_id));
     }
 
     /// Returns the changes that precede this reminder, which is active from here on.
     #[must_use]
-    pub fn comes(&mut self, reminder: &SystemReminder) -> Vec<ReminderChange> {
+    pub fn activate(&mut self, reminder: &SystemReminder) -> Vec<ReminderChange> {
         let mut changes = Vec::new();
         if let Some(key) = &reminder.dedupe_key {
             let id = &reminder.id;
@@ -442,7 +443,8 @@ impl<'a> ComingReminders<'a> {
                 ReminderChange::Deduped { reminder_id, by }
             });
             changes.extend(deduped);
-            self.gone.extend(changes.iter().filter_map(gone));
+            self.gone
+                .extend(changes.iter().filter_map(ended_reminder_id));
         }
         self.gone.remove(&reminder.id);
         self.came.insert(reminder.id.clone());
@@ -457,7 +459,7 @@ impl<'a> ComingReminders<'a> {
 }
 
 /// Returns the id of the reminder that a change ends.
-fn gone(change: &ReminderChange) -> Option<String> {
+fn ended_reminder_id(change: &ReminderChange) -> Option<String> {
     match change {
         ReminderChange::Deduped { reminder_id, .. }
         | ReminderChange::Expired { reminder_id, .. } => Some(reminder_id.clone()),
@@ -477,8 +479,10 @@ mod tests {
             propagate,
             ..SystemReminder::new("r", "body")
         };
-        let copy = own.inherited("top");
-        let deeper = copy.as_ref().and_then(|copy| copy.inherited("middle"));
+        let copy = own.copy_for_worker("top");
+        let deeper = copy
+            .as_ref()
+            .and_then(|copy| copy.copy_for_worker("middle"));
         [Some(own), copy, deeper]
     }
 
@@ -509,7 +513,7 @@ mod tests {
             (RoleHint::EphemeralCache, "system"),
         ];
         for (hint, role) in roles {
-            assert_eq!(hint.rendered(), role);
+            assert_eq!(hint.rendered_role(), role);
         }
     }
 
@@ -518,8 +522,8 @@ mod tests {
         let mut active = ActiveReminders::default();
         let reminder = SystemReminder::new("r", "body");
         active.apply(&ReminderChange::Inherited { reminder });
-        assert_eq!(active.age(), []);
-        let lost = active.compact();
+        assert_eq!(active.changes_after_turn(), []);
+        let lost = active.changes_after_compaction();
         assert_eq!(
             lost,
             [ReminderChange::Expired {
@@ -531,7 +535,7 @@ mod tests {
         assert!(active.is_empty());
     }
 
-    fn keyed(id: &str, key: Option<&str>) -> SystemReminder {
+    fn reminder_with_key(id: &str, key: Option<&str>) -> SystemReminder {
         SystemReminder {
             dedupe_key: key.map(str::to_owned),
             ..SystemReminder::new(id, "body")
@@ -546,12 +550,12 @@ mod tests {
     fn lookups_by_id_key_and_freshness_return_active_reminders() {
         let mut active = ActiveReminders::default();
         for (id, key) in [("a", Some("k")), ("b", None), ("c", Some("l")), ("d", None)] {
-            let reminder = keyed(id, key);
+            let reminder = reminder_with_key(id, key);
             active.apply(&ReminderChange::Inherited { reminder });
         }
-        active.rendered("b");
-        active.rendered("nothing");
-        assert_eq!(ids(active.fresh()), ["a", "c", "d"]);
+        active.mark_rendered("b");
+        active.mark_rendered("nothing");
+        assert_eq!(ids(active.iter_unrendered()), ["a", "c", "d"]);
         assert_eq!(ids(active.with_key("k")), ["a"]);
         assert!(active.get("b").unwrap().rendered && !active.get("a").unwrap().rendered);
         let cleared = |id: &str| ReminderChange::Expired {
@@ -565,11 +569,11 @@ mod tests {
         assert_eq!(ids(active.with_key("k")), [""; 0]);
         assert!(!active.contains("a") && active.contains("c"));
         // A reminder with the same id replaces it, at the end.
-        let reminder = keyed("b", Some("l"));
+        let reminder = reminder_with_key("b", Some("l"));
         active.apply(&ReminderChange::Inherited { reminder });
         assert_eq!(ids(active.iter()), ["c", "b"]);
         assert_eq!(ids(active.with_key("l")), ["c", "b"]);
-        assert_eq!(ids(active.fresh()), ["c", "b"]);
+        assert_eq!(ids(active.iter_unrendered()), ["c", "b"]);
         let weight = active.iter().map(|it| it.reminder.weight()).sum::<usize>();
         assert_eq!((active.len(), active.bytes()), (2, weight));
         for id in ["b", "c"] {
@@ -582,22 +586,22 @@ mod tests {
     fn last_new_reminder_with_a_key_replaces_the_others() {
         let mut active = ActiveReminders::default();
         for id in ["old", "gone"] {
-            let reminder = keyed(id, Some("k"));
+            let reminder = reminder_with_key(id, Some("k"));
             active.apply(&ReminderChange::Inherited { reminder });
         }
         let mut coming = ComingReminders::new(&active);
-        coming.after(&[ReminderChange::Expired {
+        coming.record_changes(&[ReminderChange::Expired {
             reminder_id: "gone".to_owned(),
             reason: ExpiryReason::Ttl,
         }]);
         let mut deduped = |id| {
-            let changes = coming.comes(&keyed(id, Some("k")));
-            let ids = changes.iter().filter_map(gone);
+            let changes = coming.activate(&reminder_with_key(id, Some("k")));
+            let ids = changes.iter().filter_map(ended_reminder_id);
             ids.collect::<Vec<_>>()
         };
         assert_eq!(deduped("one"), ["old"]);
         assert_eq!(deduped("two"), ["one"]);
-        assert_eq!(coming.comes(&keyed("free", None)), []);
+        assert_eq!(coming.activate(&reminder_with_key("free", None)), []);
         for (id, stays) in [
             ("old", false),
             ("gone", false),

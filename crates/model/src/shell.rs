@@ -172,7 +172,7 @@ pub enum InvocationShell {
 impl InvocationShell {
     /// Returns the description, if there is one.
     #[must_use]
-    pub fn described(&self) -> Option<&SystemShell> {
+    pub fn description(&self) -> Option<&SystemShell> {
         match self {
             Self::Described(shell) => Some(shell),
             Self::Named { .. } => None,

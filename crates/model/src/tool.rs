@@ -176,7 +176,7 @@ impl ToolContent {
 
     /// Returns the output of a command, if this is one.
     #[must_use]
-    pub fn printed(&self) -> Option<&CommandOutput> {
+    pub fn command_output(&self) -> Option<&CommandOutput> {
         match self {
             Self::Output(output) => Some(output),
             Self::Content { .. } | Self::Diff { .. } | Self::Terminal { .. } => None,

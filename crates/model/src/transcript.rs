@@ -129,11 +129,11 @@ impl<T: Default> Transcript<T> {
             EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            }) => closed.message = self.say(message_id.as_ref(), content, false),
+            }) => closed.message = self.append_text(message_id.as_ref(), content, false),
             EventFamily::Message(MessageEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            }) => closed.message = self.say(message_id.as_ref(), content, true),
+            }) => closed.message = self.append_text(message_id.as_ref(), content, true),
             EventFamily::Tool(ToolEvent::ToolCall(call)) => closed.call = self.announce(call),
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
                 closed.call = self.update(update);
@@ -184,7 +184,7 @@ impl<T: Default> Transcript<T> {
     }
 
     /// Closes all open items, because no event will.
-    pub fn break_off(&mut self) -> ClosedItems<T> {
+    pub fn close_all(&mut self) -> ClosedItems<T> {
         ClosedItems {
             message: self.message.take(),
             left: std::mem::take(&mut self.open),
@@ -194,10 +194,10 @@ impl<T: Default> Transcript<T> {
 
     /// Returns a call as it is announced. A call that ends with its announcement is never open.
     #[must_use]
-    pub fn announced(&self, call: &ToolCall) -> TaggedItem<ShownCall, T> {
+    pub fn new_call(&self, call: &ToolCall) -> TaggedItem<ShownCall, T> {
         let mut output = CallOutput::default();
         if let Some(limit) = self.output_bytes {
-            output.show(&call.content, limit);
+            output.replace_content(&call.content, limit);
         }
         TaggedItem::new(ShownCall {
             tool_name: call.tool_name.clone(),
@@ -209,7 +209,7 @@ impl<T: Default> Transcript<T> {
 
     /// Extends the current message or begins another; returns the message that ends by that. A chunk without an id
     /// continues the current message.
-    fn say(
+    fn append_text(
         &mut self,
         id: Option<&MessageId>,
         text: &str,
@@ -233,7 +233,7 @@ impl<T: Default> Transcript<T> {
         let id = &call.tool_call_id;
         match call.status.is_terminal() {
             true => self.open.calls.remove(id),
-            false => self.open.calls.insert(id.clone(), self.announced(call)),
+            false => self.open.calls.insert(id.clone(), self.new_call(call)),
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
 
     /// Folds events of one turn, and returns the items that each closed. Each item is tagged with its event's
     /// number.
-    fn closed(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ClosedItems<u64>> {
+    fn fold_closed(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ClosedItems<u64>> {
         let mut transcript = Transcript::with_output(100);
         let fold = |(number, event): (u64, AgentEvent)| {
             let closed = transcript.apply(&event);
@@ -278,7 +278,7 @@ mod tests {
         (1..).zip(events).map(fold).collect()
     }
 
-    fn started() -> AgentEvent {
+    fn turn_started() -> AgentEvent {
         AgentEvent::TurnStarted(Box::new(TurnStarted {
             message_id: "m".into(),
             prompt: Vec::new(),
@@ -286,17 +286,17 @@ mod tests {
         }))
     }
 
-    fn ended() -> AgentEvent {
+    fn turn_ended() -> AgentEvent {
         AgentEvent::TurnEnded(Box::new(TurnEnded {
             outcome: TurnOutcome::stopped(StopReason::EndTurn),
         }))
     }
 
-    fn announced() -> AgentEvent {
+    fn call_announced() -> AgentEvent {
         AgentEvent::ToolCall(Box::new(ToolCall::new("c", "look")))
     }
 
-    fn updated(status: ToolCallStatus, title: Option<&str>) -> AgentEvent {
+    fn call_updated(status: ToolCallStatus, title: Option<&str>) -> AgentEvent {
         let mut update = ToolCallUpdate::new("c", "look", status);
         update.title = title.map(str::to_owned);
         AgentEvent::ToolCallUpdate(Box::new(update))
@@ -315,15 +315,15 @@ mod tests {
             content: "hm".to_owned(),
             message_id: Some("a".into()),
         };
-        let closed = closed([
-            started(),
+        let closed = fold_closed([
+            turn_started(),
             thought,
             chunk(Some("a"), "one "),
             chunk(None, "two"),
             chunk(Some("b"), "three"),
-            announced(),
+            call_announced(),
             chunk(Some("b"), "four"),
-            ended(),
+            turn_ended(),
         ]);
         let ends = closed.iter().map(|closed| {
             let message = closed.message.as_ref()?;
@@ -352,13 +352,13 @@ mod tests {
             ..CommandOutput::default()
         })]);
         let events = [
-            started(),
-            announced(),
+            turn_started(),
+            call_announced(),
             AgentEvent::ToolCallUpdate(Box::new(printed)),
-            updated(ToolCallStatus::Completed, None),
-            updated(ToolCallStatus::Completed, None),
+            call_updated(ToolCallStatus::Completed, None),
+            call_updated(ToolCallStatus::Completed, None),
         ];
-        let closed = closed(events);
+        let closed = fold_closed(events);
         let call = closed[3].call.as_ref().unwrap();
         assert_eq!((call.title(), call.tag), ("Look around", 2));
         assert_eq!(call.status, ToolCallStatus::Completed);
@@ -373,7 +373,13 @@ mod tests {
         let mut done = ToolCall::new("c", "look");
         done.status = ToolCallStatus::Completed;
         let done = AgentEvent::ToolCall(Box::new(done));
-        let closed = closed([started(), announced(), announced(), done, ended()]);
+        let closed = fold_closed([
+            turn_started(),
+            call_announced(),
+            call_announced(),
+            done,
+            turn_ended(),
+        ]);
         let tags = closed.iter().map(|closed| Some(closed.call.as_ref()?.tag));
         assert!(tags.eq([None, None, Some(2), Some(3), None]));
         assert!(closed[4].left.calls.is_empty());
@@ -387,8 +393,8 @@ mod tests {
             decision: Decision::Cancelled,
             remembered: None,
         };
-        let closed = closed([
-            started(),
+        let closed = fold_closed([
+            turn_started(),
             AgentEvent::PermissionAsked(Box::new(ask.clone())),
             AgentEvent::HitlRequested {
                 request_id: "q".to_owned(),
@@ -408,7 +414,7 @@ mod tests {
 
     #[test]
     fn end_of_turn_returns_open_items() {
-        let closed = closed([started(), announced(), ended(), ended()]);
+        let closed = fold_closed([turn_started(), call_announced(), turn_ended(), turn_ended()]);
         assert_eq!(closed[2].left.calls["c"].tag, 2);
         assert!(closed[3].left.calls.is_empty());
     }

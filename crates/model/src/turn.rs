@@ -107,7 +107,7 @@ pub enum Seam {
 impl Seam {
     /// Returns the delivery modes that are delivered at this seam.
     #[must_use]
-    pub fn delivers(self) -> &'static [DeliveryMode] {
+    pub fn delivery_modes(self) -> &'static [DeliveryMode] {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         match self {
             Self::TurnStart | Self::PostToolDispatch | Self::TurnEnd => {

@@ -41,7 +41,7 @@ impl UsedIds {
 
     /// Returns an id that was not used yet: the given one, or the given one with a count appended.
     #[must_use]
-    pub fn fresh(&self, what: UsedIdKind, id: &str) -> String {
+    pub fn find_unused(&self, what: UsedIdKind, id: &str) -> String {
         let counted = |n: u64| format!("{id}~{n}");
         let is_used = |n: u64| self.contains(what, &counted(n));
         if !self.contains(what, id) {
@@ -80,15 +80,15 @@ mod tests {
     #[test]
     fn a_used_id_gets_a_count() {
         let mut used = UsedIds::default();
-        assert_eq!(used.fresh(UsedIdKind::Call, "c"), "c");
+        assert_eq!(used.find_unused(UsedIdKind::Call, "c"), "c");
         used.add(UsedIdKind::Call, "c");
         used.add(UsedIdKind::Call, "c~2");
-        assert_eq!(used.fresh(UsedIdKind::Call, "c"), "c~3");
+        assert_eq!(used.find_unused(UsedIdKind::Call, "c"), "c~3");
         for n in 3..100 {
-            let fresh = used.fresh(UsedIdKind::Call, "c");
+            let fresh = used.find_unused(UsedIdKind::Call, "c");
             assert_eq!(fresh, format!("c~{n}"));
             used.add(UsedIdKind::Call, &fresh);
         }
-        assert_eq!(used.fresh(UsedIdKind::Run, "c"), "c");
+        assert_eq!(used.find_unused(UsedIdKind::Run, "c"), "c");
     }
 }

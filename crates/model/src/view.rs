@@ -74,7 +74,7 @@ impl SessionView {
         self.last_seq = envelope.seq;
         self.updated_at = envelope.at;
         match envelope.event.family() {
-            EventFamily::Turn(event) => self.turn(event, envelope.turn.as_ref()),
+            EventFamily::Turn(event) => self.apply_turn(event, envelope.turn.as_ref()),
             EventFamily::Message(event) => match event {
                 MessageEvent::UserMessage { message_id, .. } => {
                     if self.pending.take_message(message_id) {
@@ -91,7 +91,7 @@ impl SessionView {
                     self.used.add(UsedIdKind::Call, call.tool_call_id.as_str());
                 }
                 if let Some(turn) = &mut self.open_turn {
-                    turn.tool(event, envelope);
+                    turn.apply_tool(event, envelope);
                 }
             }
             EventFamily::Permission(event) => {
@@ -103,12 +103,12 @@ impl SessionView {
                     self.grants.push(remembered.grant.clone());
                 }
                 if let Some(turn) = &mut self.open_turn {
-                    turn.permission(event);
+                    turn.apply_permission(event);
                 }
             }
             EventFamily::Question(event) => {
                 if let Some(turn) = &mut self.open_turn {
-                    turn.question(event, envelope.seq);
+                    turn.apply_question(event, envelope.seq);
                 }
             }
             EventFamily::Record(event) => match event {
@@ -126,28 +126,28 @@ impl SessionView {
                     let id = update.worker_id.clone();
                     self.workers.insert(id, Box::new(update.clone()));
                 }
-                DelegationEvent::WorkerCall(call) => self.worker_call(call, envelope.seq),
+                DelegationEvent::WorkerCall(call) => self.apply_worker_call(call, envelope.seq),
                 DelegationEvent::Handoff { .. } => {}
             },
-            EventFamily::Composition(event) => self.composition(event, envelope.at),
-            EventFamily::Skill(event) => self.skill(event),
+            EventFamily::Composition(event) => self.apply_composition(event, envelope.at),
+            EventFamily::Skill(event) => self.apply_skill(event),
             EventFamily::Report(event) => match event {
                 ReportEvent::Plan { plan } => self.plan = Some(plan.clone()),
                 ReportEvent::ProgressReported(_)
                 | ReportEvent::Progress(_)
                 | ReportEvent::Artifact(_) => {}
             },
-            EventFamily::Steering(event) => self.steering(event, envelope.seq, envelope.at),
+            EventFamily::Steering(event) => self.apply_steering(event, envelope.seq, envelope.at),
             EventFamily::Context(event) => match event {
                 ContextEvent::Usage(usage) => self.usage = Some(usage.clone()),
                 ContextEvent::TranscriptCompacted(_) => {}
             },
-            EventFamily::Setting(event) => self.setting(event),
-            EventFamily::Session(event) => self.session(event),
+            EventFamily::Setting(event) => self.apply_setting(event),
+            EventFamily::Session(event) => self.apply_session(event),
         }
     }
 
-    fn turn(&mut self, event: TurnEvent<'_>, turn: Option<&TurnId>) {
+    fn apply_turn(&mut self, event: TurnEvent<'_>, turn: Option<&TurnId>) {
         match event {
             TurnEvent::TurnStarted(_) => {
                 self.open_turn = turn.cloned().map(OpenTurn::new);
@@ -170,7 +170,7 @@ impl SessionView {
         }
     }
 
-    fn composition(&mut self, event: CompositionEvent<'_>, at: Timestamp) {
+    fn apply_composition(&mut self, event: CompositionEvent<'_>, at: Timestamp) {
         match event {
             CompositionEvent::CompositionStart(run) => {
                 self.used.add(UsedIdKind::Run, &run.run_id);
@@ -201,7 +201,7 @@ impl SessionView {
         }
     }
 
-    fn skill(&mut self, event: SkillEvent<'_>) {
+    fn apply_skill(&mut self, event: SkillEvent<'_>) {
         match event {
             SkillEvent::SkillActivated {
                 skill_name,
@@ -221,9 +221,9 @@ impl SessionView {
         }
     }
 
-    fn steering(&mut self, event: SteeringEvent<'_>, seq: Seq, at: Timestamp) {
+    fn apply_steering(&mut self, event: SteeringEvent<'_>, seq: Seq, at: Timestamp) {
         match event {
-            SteeringEvent::Pending(change) => self.pend(change, seq),
+            SteeringEvent::Pending(change) => self.apply_pending(change, seq),
             SteeringEvent::ReminderLifecycle(change) => {
                 if let ReminderChange::Injected { reminder, .. } = change {
                     self.pending.take_reminder(&reminder.id);
@@ -234,7 +234,7 @@ impl SessionView {
                 self.reminders.apply(change);
             }
             SteeringEvent::ReminderEmitted(reminder) => {
-                self.reminders.rendered(&reminder.reminder_id);
+                self.reminders.mark_rendered(&reminder.reminder_id);
             }
             SteeringEvent::Daemon(change) => {
                 self.idle = match *change {
@@ -254,7 +254,7 @@ impl SessionView {
         }
     }
 
-    fn setting(&mut self, event: SettingEvent<'_>) {
+    fn apply_setting(&mut self, event: SettingEvent<'_>) {
         match event {
             SettingEvent::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
             SettingEvent::ConfigChanged { config_id, value } => {
@@ -269,7 +269,7 @@ impl SessionView {
         }
     }
 
-    fn session(&mut self, event: SessionEvent<'_>) {
+    fn apply_session(&mut self, event: SessionEvent<'_>) {
         match event {
             SessionEvent::AvailableCommands {
                 commands,
@@ -292,11 +292,11 @@ impl SessionView {
 
     /// Whether a reminder with this id waits or is active.
     #[must_use]
-    pub fn knows_reminder(&self, id: &str) -> bool {
+    pub fn has_reminder(&self, id: &str) -> bool {
         self.pending.reminder(id).is_some() || self.reminders.contains(id)
     }
 
-    fn pend(&mut self, change: &PendingChange, seq: Seq) {
+    fn apply_pending(&mut self, change: &PendingChange, seq: Seq) {
         match change {
             PendingChange::MessageQueued(message) => {
                 let row = PendingDelivery::Message(Arc::new(message.clone()));
@@ -323,7 +323,7 @@ impl SessionView {
         }
     }
 
-    fn worker_call(&mut self, call: &WorkerCall, seq: Seq) {
+    fn apply_worker_call(&mut self, call: &WorkerCall, seq: Seq) {
         let turn = self.open_turn.as_mut();
         match &call.step {
             WorkerCallStep::Announced(announced) | WorkerCallStep::Asked(announced) => {

@@ -21,7 +21,7 @@ pub fn unfinished_sequence(text: &str) -> Option<usize> {
     let from = first_suspect(text.as_bytes())?;
     let mut chars = CharCursor(text.get(from..)?.char_indices().peekable());
     while let Some((at, c)) = chars.0.next() {
-        if chars.sequence(c) == Some(EscapeEnd::Missing) {
+        if chars.skip_sequence(c) == Some(EscapeEnd::Missing) {
             return Some(from + at);
         }
     }
@@ -49,7 +49,7 @@ fn strip(text: &str, from: usize) -> Cow<'_, str> {
     let mut chars = CharCursor(rest.char_indices().peekable());
     let mut dropped = false;
     while let Some((_, c)) = chars.0.next() {
-        if chars.sequence(c).is_some() || (c.is_control() && !matches!(c, '\n' | '\t')) {
+        if chars.skip_sequence(c).is_some() || (c.is_control() && !matches!(c, '\n' | '\t')) {
             dropped = true;
         } else {
             kept.push(c);
@@ -78,7 +78,7 @@ impl CharCursor<'_> {
     }
 
     /// The next character decides; at the end of the text, the sequence may continue in another text.
-    fn end(&mut self) -> EscapeEnd {
+    fn end_state(&mut self) -> EscapeEnd {
         match self.0.peek() {
             Some(_) => EscapeEnd::Reached,
             None => EscapeEnd::Missing,
@@ -86,55 +86,55 @@ impl CharCursor<'_> {
     }
 
     /// Skips the rest of the sequence that this character begins, if it begins one.
-    fn sequence(&mut self, first: char) -> Option<EscapeEnd> {
+    fn skip_sequence(&mut self, first: char) -> Option<EscapeEnd> {
         match first {
-            '\u{1b}' => Some(self.escape()),
-            '\u{9b}' => Some(self.parameters()),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => Some(self.string()),
+            '\u{1b}' => Some(self.skip_escape()),
+            '\u{9b}' => Some(self.skip_parameters()),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => Some(self.skip_string()),
             _ => None,
         }
     }
 
     /// Skips the rest of a sequence after an escape character.
-    fn escape(&mut self) -> EscapeEnd {
+    fn skip_escape(&mut self) -> EscapeEnd {
         match self.next_if(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_')) {
-            Some('[') => self.parameters(),
-            Some(_) => self.string(),
+            Some('[') => self.skip_parameters(),
+            Some(_) => self.skip_string(),
             None => {
                 while self.next_if(|c| matches!(c, ' '..='/')).is_some() {}
                 match self.next_if(|c| matches!(c, '0'..='~')) {
                     Some(_) => EscapeEnd::Reached,
-                    None => self.end(),
+                    None => self.end_state(),
                 }
             }
         }
     }
 
     /// Skips parameters and a final character. Any other character ends the sequence and stays.
-    fn parameters(&mut self) -> EscapeEnd {
+    fn skip_parameters(&mut self) -> EscapeEnd {
         while self.next_if(|c| matches!(c, ' '..='?')).is_some() {}
         match self.next_if(|c| matches!(c, '@'..='~')) {
             Some(_) => EscapeEnd::Reached,
-            None => self.end(),
+            None => self.end_state(),
         }
     }
 
     /// Skips a string up to its terminator or the end of the line: an unterminated string must not hide later
     /// lines.
-    fn string(&mut self) -> EscapeEnd {
+    fn skip_string(&mut self) -> EscapeEnd {
         while let Some(c) = self.next_if(|c| c != '\n') {
             match c {
                 '\u{07}' | '\u{9c}' => return EscapeEnd::Reached,
                 '\u{1b}' => {
                     return match self.next_if(|c| c == '\\') {
                         Some(_) => EscapeEnd::Reached,
-                        None => self.end(),
+                        None => self.end_state(),
                     };
                 }
                 _ => {}
             }
         }
-        self.end()
+        self.end_state()
     }
 }
 

@@ -133,7 +133,7 @@ pub struct WorkerUpdate {
 impl WorkerUpdate {
     /// Returns the next update of the same worker, with this event.
     #[must_use]
-    pub fn then(&self, event: WorkerEvent) -> Self {
+    pub fn with_event(&self, event: WorkerEvent) -> Self {
         Self {
             event,
             ..self.clone()

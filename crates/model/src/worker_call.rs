@@ -44,7 +44,7 @@ impl WorkerCall {
     /// Converts an event of a worker's session to an event of the parent session; none if it is not a step of a
     /// call.
     #[must_use]
-    pub fn of(event: &AgentEvent, worker: &LineageEntry) -> Option<Self> {
+    pub fn from_worker_event(event: &AgentEvent, worker: &LineageEntry) -> Option<Self> {
         let mut call = if let AgentEvent::ToolCall(call) = event {
             Self::new(WorkerCallStep::Announced((**call).clone()))
         } else if let AgentEvent::ToolCallUpdate(update) = event {
@@ -63,18 +63,18 @@ impl WorkerCall {
         let id = call.id_mut();
         *id = format!("{}/{id}", worker.worker_id).into();
         call.asked = false;
-        call.bound();
+        call.truncate_to_limit();
         Some(call)
     }
 
     /// Builds the step before a permission question, with the call under the parent session's id for it.
     #[must_use]
-    pub fn asked(lineage: Vec<LineageEntry>, call: ToolCall) -> Self {
+    pub fn new_asked(lineage: Vec<LineageEntry>, call: ToolCall) -> Self {
         let mut call = Self {
             lineage,
             ..Self::new(WorkerCallStep::Asked(call))
         };
-        call.bound();
+        call.truncate_to_limit();
         call
     }
 
@@ -126,7 +126,7 @@ impl WorkerCall {
     }
 
     /// Replaces content that is too long for a copy with a note.
-    fn bound(&mut self) {
+    fn truncate_to_limit(&mut self) {
         let (content, values) = match &mut self.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {
                 (&mut call.content, [Some(&mut call.raw_input), None])

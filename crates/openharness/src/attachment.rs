@@ -38,7 +38,7 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RequestAttachments, Op
     let mut links = Vec::new();
     let mut left_out = Vec::new();
     for (place, attachment) in context.objects("attachments")?.iter().enumerate() {
-        match link(attachment)? {
+        match parse_link(attachment)? {
             Ok(link) => links.push(link),
             Err(why) => left_out.push((place, why)),
         }
@@ -57,7 +57,7 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RequestAttachments, Op
     })
 }
 
-fn link(
+fn parse_link(
     attachment: &MessageObject<'_>,
 ) -> Result<Result<ResourceLink, AttachmentProblem>, OpenHarnessError> {
     let given = |name: &str| {
@@ -76,7 +76,7 @@ fn link(
         (None, Some(id), _) => format!("openharness-ref:{id}"),
         (None, None, Some(id)) => format!("openharness-asset:{id}"),
         (None, None, None) => {
-            let content = uri.is_some() || INLINE.iter().any(|it| has_something(attachment, it));
+            let content = uri.is_some() || INLINE.iter().any(|it| has_member(attachment, it));
             return Ok(Err(match content {
                 true => AttachmentProblem::BringsContent,
                 false => AttachmentProblem::RefersToNothing,
@@ -128,7 +128,7 @@ fn denial(why: AttachmentProblem, places: &[usize]) -> Option<CapabilityDenial> 
     })
 }
 
-fn has_something(attachment: &MessageObject<'_>, name: &str) -> bool {
+fn has_member(attachment: &MessageObject<'_>, name: &str) -> bool {
     let mut members = attachment.members();
     members.any(|(member, value)| member.eq_ignore_ascii_case(name) && !value.is_null())
 }
@@ -144,13 +144,13 @@ mod tests {
 
     use super::*;
 
-    fn attached(attachments: Value) -> Result<RequestAttachments, OpenHarnessError> {
+    fn read_attachments(attachments: Value) -> Result<RequestAttachments, OpenHarnessError> {
         let context = json!({ "attachments": attachments });
         read(&MessageObject::root(&context).unwrap())
     }
 
-    fn links(attachment: Value) -> Result<ResourceLink, OpenHarnessError> {
-        let mut read = attached(json!([attachment]))?;
+    fn read_link(attachment: Value) -> Result<ResourceLink, OpenHarnessError> {
+        let mut read = read_attachments(json!([attachment]))?;
         assert_eq!(read.denied, []);
         Ok(read.links.remove(0))
     }
@@ -187,10 +187,10 @@ mod tests {
             ),
         ];
         for (attachment, uri, name) in table {
-            let link = links(attachment.clone()).unwrap();
+            let link = read_link(attachment.clone()).unwrap();
             assert_eq!((&*link.uri, &*link.name), (uri, name), "{attachment}");
         }
-        let link = links(json!({"ref_id": "r", "mime_type": "image/png", "size_bytes": 4.0}));
+        let link = read_link(json!({"ref_id": "r", "mime_type": "image/png", "size_bytes": 4.0}));
         let link = link.unwrap();
         assert_eq!(
             (link.mime_type.as_deref(), link.size),
@@ -209,7 +209,7 @@ mod tests {
             json!({"ref_id": "r", "uri": "data:,hi"}),
             json!({"ref_id": "r", "asset_id": long, "mime_type": long}),
         ] {
-            let link = links(attachment.clone()).unwrap();
+            let link = read_link(attachment.clone()).unwrap();
             assert_eq!(link.uri, "openharness-ref:r", "{attachment}");
             assert_eq!(link.mime_type, None);
         }
@@ -229,7 +229,7 @@ mod tests {
             (json!({"filename": "a.txt", "Base64": ""}), content),
             (json!({"uri": format!("https://e.org/{long}")}), content),
         ] {
-            let read = attached(json!([{"ref_id": "r"}, attachment])).unwrap();
+            let read = read_attachments(json!([{"ref_id": "r"}, attachment])).unwrap();
             assert_eq!(read.links.len(), 1, "{attachment}");
             let [denied] = &read.denied[..] else {
                 panic!("{attachment}: {:?}", read.denied);
@@ -245,7 +245,7 @@ mod tests {
     fn denial_of_many_attachments_is_short() {
         let mut many = vec![json!({}); 10_000];
         many[1] = json!({"data": "x"});
-        let denied = attached(Value::Array(many)).unwrap().denied;
+        let denied = read_attachments(Value::Array(many)).unwrap().denied;
         let messages: Vec<_> = denied.iter().map(|it| &*it.message).collect();
         expect_test::expect![[r#"
             [
@@ -274,7 +274,7 @@ mod tests {
             ),
         ];
         for (attachment, place) in table {
-            match attached(json!([attachment])) {
+            match read_attachments(json!([attachment])) {
                 Err(OpenHarnessError::Invalid { field, .. }) => {
                     assert_eq!(field, place, "{attachment}")
                 }

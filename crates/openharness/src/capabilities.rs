@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(capabilities: Value) -> RequestedCapabilities {
+    fn read_capabilities(capabilities: Value) -> RequestedCapabilities {
         let message = json!({ "capabilities": capabilities });
         read(&MessageObject::root(&message).unwrap()).unwrap()
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn value_other_than_no_requests_the_capability() {
         for value in [json!(true), json!(1), json!("v2"), json!({}), json!(["a"])] {
-            assert!(wanted(json!({ CARDS: value })).cards, "{value}");
+            assert!(read_capabilities(json!({ CARDS: value })).cards, "{value}");
         }
         for value in [
             json!(false),
@@ -87,14 +87,14 @@ mod tests {
             json!(""),
             json!("false"),
         ] {
-            assert!(!wanted(json!({ CARDS: value })).cards, "{value}");
+            assert!(!read_capabilities(json!({ CARDS: value })).cards, "{value}");
         }
     }
 
     #[test]
     fn only_known_unsupported_capabilities_are_denied() {
         let denied = |capabilities| -> Vec<_> {
-            let denied = wanted(capabilities).denied.into_iter();
+            let denied = read_capabilities(capabilities).denied.into_iter();
             denied.map(|it| (it.capability, it.code)).collect()
         };
         let streaming = ("openharness.streaming", "not_supported");

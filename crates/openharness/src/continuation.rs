@@ -28,13 +28,13 @@ impl RunCursor {
 
     /// Parses the position from either text; none if a text was never issued, or if they name different runs.
     /// A run id alone is the beginning of the run.
-    pub(crate) fn named(run_id: Option<&str>, token: Option<&str>) -> Option<Self> {
+    pub(crate) fn parse(run_id: Option<&str>, token: Option<&str>) -> Option<Self> {
         let run = match run_id {
-            Some(text) => Some(Self::of_run(text)?),
+            Some(text) => Some(Self::from_run_id(text)?),
             None => None,
         };
         let place = match token {
-            Some(text) => Some(Self::of_token(text)?),
+            Some(text) => Some(Self::from_token(text)?),
             None => None,
         };
         match (run, place) {
@@ -46,22 +46,22 @@ impl RunCursor {
         }
     }
 
-    fn of_run(text: &str) -> Option<Self> {
+    fn from_run_id(text: &str) -> Option<Self> {
         let (session, turn) = text.strip_prefix(RUN)?.split_once('.')?;
-        Self::of(session, turn, Seq::ZERO)
+        Self::from_parts(session, turn, Seq::ZERO)
     }
 
-    fn of_token(text: &str) -> Option<Self> {
+    fn from_token(text: &str) -> Option<Self> {
         let mut parts = text.strip_prefix(TOKEN)?.split('.');
         let (session, turn, after) = (parts.next()?, parts.next()?, parts.next()?);
         let after = after.parse().ok()?;
         match parts.next() {
-            None => Self::of(session, turn, Seq(after)),
+            None => Self::from_parts(session, turn, Seq(after)),
             Some(_) => None,
         }
     }
 
-    fn of(session: &str, turn: &str, after: Seq) -> Option<Self> {
+    fn from_parts(session: &str, turn: &str, after: Seq) -> Option<Self> {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let plain = |text: &str| matches!(text.len(), 1..=128) && text.bytes().all(letter);
         (plain(session) && plain(turn)).then(|| Self {
@@ -86,15 +86,15 @@ mod tests {
         let (run, token) = (place.run_id(), place.token());
         assert_eq!((&*run, &*token), ("run_oh_1.trn_2", "ctok_oh_1.trn_2.7"));
         assert_eq!(
-            RunCursor::named(Some(&run), Some(&token)),
+            RunCursor::parse(Some(&run), Some(&token)),
             Some(place.clone())
         );
-        assert_eq!(RunCursor::named(None, Some(&token)), Some(place.clone()));
+        assert_eq!(RunCursor::parse(None, Some(&token)), Some(place.clone()));
         let beginning = RunCursor {
             after: Seq::ZERO,
             ..place
         };
-        assert_eq!(RunCursor::named(Some(&run), None), Some(beginning));
+        assert_eq!(RunCursor::parse(Some(&run), None), Some(beginning));
     }
 
     #[test]
@@ -112,10 +112,10 @@ mod tests {
             "ctok_a.b.99999999999999999999",
         ];
         for text in wrong {
-            assert_eq!(RunCursor::named(Some(text), None), None, "{text}");
-            assert_eq!(RunCursor::named(None, Some(text)), None, "{text}");
+            assert_eq!(RunCursor::parse(Some(text), None), None, "{text}");
+            assert_eq!(RunCursor::parse(None, Some(text)), None, "{text}");
         }
-        assert_eq!(RunCursor::named(Some("run_a.b"), Some("ctok_a.c.1")), None);
-        assert_eq!(RunCursor::named(None, None), None);
+        assert_eq!(RunCursor::parse(Some("run_a.b"), Some("ctok_a.c.1")), None);
+        assert_eq!(RunCursor::parse(None, None), None);
     }
 }

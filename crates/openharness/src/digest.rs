@@ -25,9 +25,9 @@ struct DigestInput<'a> {
 }
 
 /// Sets the digest of the request.
-pub(crate) fn signed(mut asked: ShellRequest) -> ShellRequest {
+pub(crate) fn with_digest(mut asked: ShellRequest) -> ShellRequest {
     let mut hash = Sha256::new();
-    hash.update(words(&asked));
+    hash.update(digest_input(&asked));
     let mut name = String::new();
     // Half of the hash is enough to distinguish any two requests.
     for byte in hash.finalize().iter().take(16) {
@@ -38,7 +38,7 @@ pub(crate) fn signed(mut asked: ShellRequest) -> ShellRequest {
     asked
 }
 
-pub(crate) fn words(asked: &ShellRequest) -> String {
+pub(crate) fn digest_input(asked: &ShellRequest) -> String {
     let verdicts = asked.verdicts.iter();
     let words = DigestInput {
         line: asked

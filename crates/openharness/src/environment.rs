@@ -15,8 +15,8 @@ const TIER: &str = "privacy_tier";
 pub(crate) fn background(
     context: &MessageObject<'_>,
 ) -> Result<Option<Resource>, OpenHarnessError> {
-    let known = joined([
-        ("environment_state", state(context)?),
+    let known = join_parts([
+        ("environment_state", environment_state(context)?),
         ("shell", shell::identity(context)?),
         ("task_hint", hint(context)?),
     ]);
@@ -36,7 +36,7 @@ pub(crate) fn task(context: &MessageObject<'_>) -> Result<Option<String>, OpenHa
     };
     let workflow = workflow.filter(|name| !name.trim().is_empty());
     let workflow = workflow.map(|name| json!({ "sop_id": name }));
-    Ok(joined([
+    Ok(join_parts([
         ("continuation", workflow),
         ("task_hint", hint(context)?),
     ]))
@@ -44,50 +44,50 @@ pub(crate) fn task(context: &MessageObject<'_>) -> Result<Option<String>, OpenHa
 
 /// Returns an object as JSON for the agent, without its secrets; none if nothing is left.
 pub(crate) fn as_text(object: &MessageObject<'_>) -> Option<String> {
-    unless_closed(object).map(sorted)
+    to_value_unless_secret(object).map(to_sorted_json)
 }
 
 fn hint(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
-    let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
-    Ok(hint.as_ref().and_then(unless_closed))
+    let hint = context.object_with_texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
+    Ok(hint.as_ref().and_then(to_value_unless_secret))
 }
 
 /// Returns these parts as one JSON text; none if all are missing.
-fn joined<const N: usize>(parts: [(&str, Option<Value>); N]) -> Option<String> {
+fn join_parts<const N: usize>(parts: [(&str, Option<Value>); N]) -> Option<String> {
     let parts = parts.into_iter();
     let known = parts.filter_map(|(name, part)| Some((name.to_owned(), part?)));
-    filled(known.collect()).map(sorted)
+    non_empty_object(known.collect()).map(to_sorted_json)
 }
 
 /// Sorts the members, so that equal values give equal texts.
-fn sorted(mut value: Value) -> String {
+fn to_sorted_json(mut value: Value) -> String {
     value.sort_all_objects();
     value.to_string()
 }
 
 /// Returns the content of an object, unless its tier makes it secret.
-fn unless_closed(object: &MessageObject<'_>) -> Option<Value> {
-    match object.members().any(is_closed) {
+fn to_value_unless_secret(object: &MessageObject<'_>) -> Option<Value> {
+    match object.members().any(marks_secret) {
         true => None,
-        false => filled(open(object)),
+        false => non_empty_object(open_members(object)),
     }
 }
 
-fn state(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
+fn environment_state(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
     let Some(state) =
-        context.texts("environment_state", &["os", "active_window", "screen_hash"])?
+        context.object_with_texts("environment_state", &["os", "active_window", "screen_hash"])?
     else {
         return Ok(None);
     };
     match state.text(TIER)? {
-        None | Some("public" | "restricted") => Ok(filled(open(&state))),
+        None | Some("public" | "restricted") => Ok(non_empty_object(open_members(&state))),
         Some("secret") => Ok(None),
-        Some(_) => Err(state.wrong(TIER, "has to be `public`, `restricted` or `secret`")),
+        Some(_) => Err(state.wrong_member(TIER, "has to be `public`, `restricted` or `secret`")),
     }
 }
 
 /// Returns all members, without the tier and without the parts whose tier makes them secret.
-fn open(object: &MessageObject<'_>) -> Map<String, Value> {
+fn open_members(object: &MessageObject<'_>) -> Map<String, Value> {
     let members = object.members().filter(|(name, _)| *name != TIER);
     members
         .filter_map(|(name, value)| Some((name.to_owned(), without_secrets(value)?)))
@@ -96,13 +96,13 @@ fn open(object: &MessageObject<'_>) -> Map<String, Value> {
 
 /// Returns whether a member forbids passing on its object. In a part, an unknown tier does so too: it may be
 /// another spelling of "secret".
-fn is_closed((name, value): (&str, &Value)) -> bool {
+fn marks_secret((name, value): (&str, &Value)) -> bool {
     name == TIER && value != "public" && value != "restricted"
 }
 
 fn without_secrets(value: &Value) -> Option<Value> {
     match value {
-        Value::Object(members) if members.iter().any(|(name, it)| is_closed((name, it))) => None,
+        Value::Object(members) if members.iter().any(|(name, it)| marks_secret((name, it))) => None,
         Value::Object(members) => {
             let open = members
                 .iter()
@@ -114,7 +114,7 @@ fn without_secrets(value: &Value) -> Option<Value> {
     }
 }
 
-fn filled(members: Map<String, Value>) -> Option<Value> {
+fn non_empty_object(members: Map<String, Value>) -> Option<Value> {
     (!members.is_empty()).then_some(Value::Object(members))
 }
 

@@ -90,7 +90,7 @@ impl OpenHarnessError {
             Self::Method => (S::METHOD_NOT_ALLOWED, "method_not_allowed", false),
             Self::MediaType => (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", false),
             Self::Slow => (S::REQUEST_TIMEOUT, "request_timeout", true),
-            Self::Refused { status, .. } => refused(*status),
+            Self::Refused { status, .. } => refused_row(*status),
             Self::RequestIdConflict => (S::OK, "request_id_conflict", false),
             Self::ContinuationUnknown => (S::OK, "continuation_not_found", false),
             Self::Idle => (S::OK, "no_active_run", false),
@@ -117,7 +117,7 @@ impl OpenHarnessError {
     }
 
     /// Returns whether the same request may succeed later.
-    pub(crate) fn retryable(&self) -> bool {
+    pub(crate) fn is_retryable(&self) -> bool {
         self.row().2
     }
 
@@ -135,7 +135,7 @@ impl OpenHarnessError {
 }
 
 /// Returns the row for a request that was rejected early; only its status is known.
-fn refused(status: StatusCode) -> ErrorRow {
+fn refused_row(status: StatusCode) -> ErrorRow {
     let (code, retryable) = match status {
         StatusCode::UNAUTHORIZED => ("unauthorized", false),
         StatusCode::FORBIDDEN => ("forbidden", false),
@@ -158,7 +158,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Returns every error with the name of its fixture and when it occurs.
-    pub(crate) fn every() -> Vec<(&'static str, OpenHarnessError, &'static str)> {
+    pub(crate) fn every_error() -> Vec<(&'static str, OpenHarnessError, &'static str)> {
         let refused = |status: StatusCode, words: &str| OpenHarnessError::Refused {
             status,
             words: words.to_owned(),
@@ -303,9 +303,9 @@ pub(crate) mod tests {
     fn docs_page_has_a_row_for_every_error() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openharness.md");
         let page = std::fs::read_to_string(page).unwrap();
-        for (_, fault, when) in every() {
+        for (_, fault, when) in every_error() {
             let (code, status) = (fault.code(), fault.status().as_u16());
-            let retryable = if fault.retryable() { "yes" } else { "no" };
+            let retryable = if fault.is_retryable() { "yes" } else { "no" };
             let row = format!("| `{code}` | {status} | {retryable} | {when} |");
             assert!(
                 page.contains(&row),

@@ -32,16 +32,16 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarn
     let mut verdicts = Vec::new();
     for approval in ours.one_or_more("approval")? {
         verdicts.push(DirectiveAnswer {
-            id: question(&approval)?,
+            id: question_id(&approval)?,
             given: decision(&approval)?,
         });
     }
     for answer in ours.one_or_more("answer")? {
         let Some(text) = answer.text("text")? else {
-            return Err(answer.wrong("text", "is missing; the answer stands there"));
+            return Err(answer.wrong_member("text", "is missing; the answer stands there"));
         };
         verdicts.push(DirectiveAnswer {
-            id: question(&answer)?,
+            id: question_id(&answer)?,
             given: AnswerValue::Words(text.to_owned()),
         });
     }
@@ -51,10 +51,10 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarn
     })
 }
 
-fn question(verdict: &MessageObject<'_>) -> Result<String, OpenHarnessError> {
+fn question_id(verdict: &MessageObject<'_>) -> Result<String, OpenHarnessError> {
     let id = verdict.id("id")?;
     id.ok_or_else(|| {
-        verdict.wrong(
+        verdict.wrong_member(
             "id",
             "is missing; name the question by the id of its directive",
         )
@@ -66,18 +66,20 @@ fn decision(approval: &MessageObject<'_>) -> Result<AnswerValue, OpenHarnessErro
         Some("once") => Ok(AnswerValue::Once),
         Some("always") => Ok(AnswerValue::Always),
         Some("reject") => Ok(AnswerValue::Reject),
-        Some(_) | None => Err(approval.wrong("decision", "has to be `once`, `always` or `reject`")),
+        Some(_) | None => {
+            Err(approval.wrong_member("decision", "has to be `once`, `always` or `reject`"))
+        }
     }
 }
 
 /// Returns the error for a wrong member of our extension.
-pub(crate) fn wrong(
+pub(crate) fn wrong_member(
     context: &MessageObject<'_>,
     name: &str,
     problem: &'static str,
 ) -> OpenHarnessError {
-    let ours = context.empty("extensions").empty(VENDOR);
-    ours.wrong(name, problem)
+    let ours = context.missing_member("extensions").missing_member(VENDOR);
+    ours.wrong_member(name, problem)
 }
 
 /// The value of `response.extensions`.
@@ -121,7 +123,7 @@ pub(crate) enum RunState {
 }
 
 /// Returns the extension that reports a run.
-pub(crate) fn run(told: &RunReport) -> ResponseExtensions<'_> {
+pub(crate) fn run_extension(told: &RunReport) -> ResponseExtensions<'_> {
     let (state, stop_reason) = match &told.state {
         RunPhase::Running => (RunState::Running, None),
         RunPhase::Parked => (RunState::Parked, None),

@@ -79,7 +79,7 @@ struct RunService {
 /// request must have its [`Principal`] as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
     let served = Arc::new(RunService {
-        places: ClientQuotas::of(config.requests),
+        places: ClientQuotas::new(config.requests),
         runs: Arc::new(RunRegistry::new(config)),
     });
     let mut router = Router::new();
@@ -94,8 +94,8 @@ pub fn routes(config: OpenHarnessConfig) -> Router {
 #[must_use]
 pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response {
     let words = words.to_owned();
-    faulty(
-        &mirrored(headers),
+    error_response(
+        &ids_in_headers(headers),
         &OpenHarnessError::Refused { status, words },
     )
 }
@@ -126,8 +126,8 @@ async fn handle_request(State(served): State<Arc<RunService>>, request: Request<
     let (principal, _place) = match come_in() {
         Ok(inside) => inside,
         Err(fault) => {
-            body::skim(headers, body, past).await;
-            return faulty(&mirrored(headers), &fault);
+            body::discard(headers, body, past).await;
+            return error_response(&ids_in_headers(headers), &fault);
         }
     };
     let body = match body::read(headers, body, limit, past).await {
@@ -138,22 +138,25 @@ async fn handle_request(State(served): State<Arc<RunService>>, request: Request<
                 BodyError::Slow => OpenHarnessError::Slow,
                 BodyError::Broken => OpenHarnessError::NotJson,
             };
-            return faulty(&mirrored(headers), &fault);
+            return error_response(&ids_in_headers(headers), &fault);
         }
     };
     let asked = match from_wire::read(&body) {
         Ok(asked) => asked,
         // A broken body may lack its ids; the headers may have them.
         Err((echo, OpenHarnessError::NotJson)) => {
-            return faulty(&echo.or(mirrored(headers)), &OpenHarnessError::NotJson);
+            return error_response(
+                &echo.or(ids_in_headers(headers)),
+                &OpenHarnessError::NotJson,
+            );
         }
-        Err((echo, fault)) => return faulty(&echo, &fault),
+        Err((echo, fault)) => return error_response(&echo, &fault),
     };
     drop(body);
     let echo = asked.echo.clone();
     match served.runs.answer(principal, asked).await {
-        Ok(answer) => enveloped(StatusCode::OK, &echo, answer),
-        Err(fault) => faulty(&echo, &fault),
+        Ok(answer) => envelope_response(StatusCode::OK, &echo, answer),
+        Err(fault) => error_response(&echo, &fault),
     }
 }
 
@@ -169,9 +172,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == JSON || kind.strip_prefix("application/").is_some_and(structured)
 }
 
-fn faulty(echo: &EchoedIds, fault: &OpenHarnessError) -> Response {
+fn error_response(echo: &EchoedIds, fault: &OpenHarnessError) -> Response {
     let status = fault.status();
-    let mut response = enveloped(status, echo, to_wire::fault(echo, fault));
+    let mut response = envelope_response(status, echo, to_wire::error_response(echo, fault));
     let headers = response.headers_mut();
     if status == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
@@ -182,7 +185,7 @@ fn faulty(echo: &EchoedIds, fault: &OpenHarnessError) -> Response {
     response
 }
 
-fn enveloped(status: StatusCode, echo: &EchoedIds, envelope: Vec<u8>) -> Response {
+fn envelope_response(status: StatusCode, echo: &EchoedIds, envelope: Vec<u8>) -> Response {
     let mut response = (status, envelope).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -200,7 +203,7 @@ fn enveloped(status: StatusCode, echo: &EchoedIds, envelope: Vec<u8>) -> Respons
 }
 
 /// Returns the ids in the headers.
-fn mirrored(headers: &HeaderMap) -> EchoedIds {
+fn ids_in_headers(headers: &HeaderMap) -> EchoedIds {
     let id = |name: HeaderName| {
         let id = headers.get(name)?.to_str().ok()?;
         is_plain(id).then(|| id.to_owned())

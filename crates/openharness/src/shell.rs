@@ -26,17 +26,17 @@ pub(crate) fn read(
     context: &MessageObject<'_>,
     wanted: RequestedCapabilities,
 ) -> Result<ShellProfile, OpenHarnessError> {
-    let Some(shell) = context.texts("shell", &MEMBERS)? else {
-        return Ok(speaks(TextStyle::default(), wanted));
+    let Some(shell) = context.object_with_texts("shell", &MEMBERS)? else {
+        return Ok(profile(TextStyle::default(), wanted));
     };
     let kind = shell.text("shell_kind")?;
     if kind == Some("") {
-        return Err(shell.wrong("shell_kind", "has to name a kind of Shell, or be left out"));
+        return Err(shell.wrong_member("shell_kind", "has to name a kind of Shell, or be left out"));
     }
-    Ok(speaks(kind.map(manner).unwrap_or_default(), wanted))
+    Ok(profile(kind.map(text_style).unwrap_or_default(), wanted))
 }
 
-fn speaks(manner: TextStyle, wanted: RequestedCapabilities) -> ShellProfile {
+fn profile(manner: TextStyle, wanted: RequestedCapabilities) -> ShellProfile {
     ShellProfile {
         manner,
         cards: wanted.cards,
@@ -47,7 +47,7 @@ fn speaks(manner: TextStyle, wanted: RequestedCapabilities) -> ShellProfile {
 
 /// Returns the identity of the Shell for the agent.
 pub(crate) fn identity(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
-    let Some(shell) = context.texts("shell", &MEMBERS)? else {
+    let Some(shell) = context.object_with_texts("shell", &MEMBERS)? else {
         return Ok(None);
     };
     let known = shell.members().filter(|(name, _)| MEMBERS.contains(name));
@@ -59,7 +59,7 @@ pub(crate) fn identity(context: &MessageObject<'_>) -> Result<Option<Value>, Ope
 
 /// Returns the text style of a kind of Shell. A kind belongs to a family if its name only adds a prefix with
 /// a dot or a suffix with an underscore.
-fn manner(kind: &str) -> TextStyle {
+fn text_style(kind: &str) -> TextStyle {
     let kind = kind.trim().to_ascii_lowercase().replace('-', "_");
     let own = kind.rsplit(['.', '/', ':']).next().unwrap_or_default();
     let belongs = |family: &str| {
@@ -99,7 +99,7 @@ mod tests {
             ("watch", TextStyle::Short),
         ];
         for (kind, expected) in table {
-            assert_eq!(manner(kind), expected, "{kind}");
+            assert_eq!(text_style(kind), expected, "{kind}");
         }
     }
 }

@@ -14,10 +14,10 @@ const PROBLEM: &str = "has to be a semantic version, such as \"1.0.0\"";
 pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError> {
     let text = match message.text(FIELD) {
         Ok(Some(text)) => text,
-        Ok(None) | Err(_) => return Err(message.wrong(FIELD, PROBLEM)),
+        Ok(None) | Err(_) => return Err(message.wrong_member(FIELD, PROBLEM)),
     };
-    match major(text) {
-        None => Err(message.wrong(FIELD, PROBLEM)),
+    match parse_major(text) {
+        None => Err(message.wrong_member(FIELD, PROBLEM)),
         Some("1") => Ok(()),
         Some(_) => Err(OpenHarnessError::Version),
     }
@@ -25,7 +25,7 @@ pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError>
 
 /// Returns the major version of a text with the form of the draft's schema: three numbers, an optional
 /// pre-release and an optional build.
-fn major(text: &str) -> Option<&str> {
+fn parse_major(text: &str) -> Option<&str> {
     let (text, build) = text
         .split_once('+')
         .map_or((text, None), |(a, b)| (a, Some(b)));
@@ -75,7 +75,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            assert_eq!(major(text), expected, "{text:?}");
+            assert_eq!(parse_major(text), expected, "{text:?}");
         }
     }
 }

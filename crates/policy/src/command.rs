@@ -7,7 +7,7 @@ use globset::GlobMatcher;
 
 use crate::{
     PolicyError, named,
-    pattern::{glob, has_meta},
+    pattern::{compile_glob, has_meta},
     shell::SimpleCommand,
 };
 
@@ -48,7 +48,7 @@ impl CommandPattern {
         if pattern.len() > LONGEST {
             return Err(bad(format!("it is longer than {LONGEST} bytes")));
         }
-        let mut words = split(pattern).map_err(bad)?;
+        let mut words = split_words(pattern).map_err(bad)?;
         if words.len() > MOST_WORDS {
             return Err(bad(format!("it has more than {MOST_WORDS} words")));
         }
@@ -75,20 +75,20 @@ impl CommandPattern {
             MatchStrictness::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
             MatchStrictness::Whole => {
                 let rest = argv.get(self.words.len()..);
-                rest.is_some_and(|rest| rest.is_empty() || (self.open && stays(rest)))
+                rest.is_some_and(|rest| rest.is_empty() || (self.open && stay_inside(rest)))
                     && self
                         .words
                         .iter()
                         .zip(argv)
-                        .all(|(word, text)| word.is(text))
+                        .all(|(word, text)| word.matches_exactly(text))
             }
-            MatchStrictness::Wide => self.is_within(argv),
+            MatchStrictness::Wide => self.is_subsequence_of(argv),
         }
     }
 
     /// Whether its words occur in a command in this order, the program first. Other words may be between them:
     /// only the program knows which are options, and which options have values.
-    fn is_within(&self, argv: &[String]) -> bool {
+    fn is_subsequence_of(&self, argv: &[String]) -> bool {
         let Some((program, words)) = self.words.split_first() else {
             return true;
         };
@@ -96,14 +96,17 @@ impl CommandPattern {
             return false;
         };
         let mut rest = rest.iter();
-        program.is_program(first) && words.iter().all(|word| rest.any(|text| word.may_be(text)))
+        program.matches_program(first)
+            && words
+                .iter()
+                .all(|word| rest.any(|text| word.may_match(text)))
     }
 
     /// Whether it may match a command of this program.
     pub(crate) fn may_begin(&self, program: &str, reading: MatchStrictness) -> bool {
         self.words.first().is_none_or(|word| match reading {
-            MatchStrictness::Whole => word.is(program),
-            MatchStrictness::Wide => word.is_program(program),
+            MatchStrictness::Whole => word.matches_exactly(program),
+            MatchStrictness::Wide => word.matches_program(program),
         })
     }
 
@@ -119,7 +122,7 @@ impl CommandPattern {
 
 /// Whether words that no pattern spells all stay below the directory in which a command runs: the author of
 /// `cp *` has this project in mind.
-pub(crate) fn stays(words: &[String]) -> bool {
+pub(crate) fn stay_inside(words: &[String]) -> bool {
     !words.iter().any(|word| named::leads_out(word))
 }
 
@@ -149,8 +152,10 @@ impl ProgramPattern {
         };
         match reading {
             // A name does not restrict the arguments, and those are what such a command runs.
-            MatchStrictness::Whole => command.exec_capable.is_none() && self.0.is(program),
-            MatchStrictness::Wide => self.0.is_program(program),
+            MatchStrictness::Whole => {
+                command.exec_capable.is_none() && self.0.matches_exactly(program)
+            }
+            MatchStrictness::Wide => self.0.matches_program(program),
         }
     }
 }
@@ -165,12 +170,12 @@ impl WordPattern {
             return Ok(Self::Plain(piece.plain.clone()));
         }
         let wide = reading == MatchStrictness::Wide;
-        let glob = glob(&piece.glob, !wide, wide && program)?;
+        let glob = compile_glob(&piece.glob, !wide, wide && program)?;
         Ok(Self::Glob(glob.compile_matcher()))
     }
 
     /// Whether it matches exactly this word. A wildcard never matches a path out of a directory.
-    fn is(&self, text: &str) -> bool {
+    fn matches_exactly(&self, text: &str) -> bool {
         match self {
             Self::Plain(plain) => plain == text,
             Self::Glob(glob) => {
@@ -182,7 +187,7 @@ impl WordPattern {
         }
     }
 
-    fn may_be(&self, text: &str) -> bool {
+    fn may_match(&self, text: &str) -> bool {
         match self {
             Self::Plain(plain) => plain == text,
             Self::Glob(glob) => glob.is_match(Path::new(text)),
@@ -190,7 +195,7 @@ impl WordPattern {
     }
 
     /// Whether it may match this program: as written, or by its last part, in any case.
-    fn is_program(&self, text: &str) -> bool {
+    fn matches_program(&self, text: &str) -> bool {
         let last = text.rsplit(['/', '\\']).next().unwrap_or(text);
         match self {
             Self::Plain(plain) => {
@@ -213,7 +218,7 @@ struct UncompiledWord {
 
 /// Splits a pattern into words at white space. As in a shell, quotes keep a word together and make its
 /// wildcards literal.
-fn split(pattern: &str) -> Result<Vec<UncompiledWord>, String> {
+fn split_words(pattern: &str) -> Result<Vec<UncompiledWord>, String> {
     let mut pieces = Vec::new();
     let mut piece: Option<UncompiledWord> = None;
     let mut chars = pattern.chars();
@@ -249,7 +254,7 @@ fn split(pattern: &str) -> Result<Vec<UncompiledWord>, String> {
 mod tests {
     use super::*;
 
-    fn simple(argv: &[&str], exec_capable: bool) -> SimpleCommand {
+    fn simple_command(argv: &[&str], exec_capable: bool) -> SimpleCommand {
         SimpleCommand {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
             exec_capable: exec_capable.then(|| "-exec".to_owned()),
@@ -299,14 +304,14 @@ mod tests {
         ];
         for (pattern, argv, expected) in table {
             let command = CommandPattern::read(pattern, MatchStrictness::Whole).unwrap();
-            let matches = command.matches(&simple(argv, false), MatchStrictness::Whole);
+            let matches = command.matches(&simple_command(argv, false), MatchStrictness::Whole);
             assert_eq!(matches, *expected, "{pattern} on {argv:?}");
         }
     }
 
     #[test]
     fn exec_capable_command_needs_a_pattern_without_wildcards() {
-        let find = simple(&["find", ".", "-exec", "rm", "{}", ";"], true);
+        let find = simple_command(&["find", ".", "-exec", "rm", "{}", ";"], true);
         for pattern in [
             "find *",
             "*",
@@ -355,7 +360,7 @@ mod tests {
         ];
         for (pattern, argv, expected) in table {
             let command = CommandPattern::read(pattern, MatchStrictness::Wide).unwrap();
-            let matches = command.matches(&simple(argv, true), MatchStrictness::Wide);
+            let matches = command.matches(&simple_command(argv, true), MatchStrictness::Wide);
             assert_eq!(matches, *expected, "{pattern} on {argv:?}");
         }
     }

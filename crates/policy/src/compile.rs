@@ -55,7 +55,9 @@ impl ToolNameList {
         name: &str,
         patterns: &[String],
     ) -> Result<Self, PolicyError> {
-        let places = tools.names(patterns).map_err(|error| placed(error, name))?;
+        let places = tools
+            .add_names(patterns)
+            .map_err(|error| with_list_name(error, name))?;
         Ok(Self {
             places,
             texts: patterns.to_vec(),
@@ -102,7 +104,7 @@ impl CompiledRule {
             mode,
             capability,
         } = &rule.matcher;
-        let reading = reading(rule.action);
+        let reading = strictness_for(rule.action);
         let commands = command
             .iter()
             .map(|text| CommandPattern::read(text, reading));
@@ -113,34 +115,34 @@ impl CompiledRule {
             id: rule.id.clone(),
             reason: rule.reason.clone(),
             action: rule.action,
-            tool: tools.names(tool)?,
+            tool: tools.add_names(tool)?,
             tool_kind: tool_kind.clone(),
             side_effect: side_effect.clone(),
             path: match rule.action {
-                PolicyAction::Allow => paths.all(path)?,
-                PolicyAction::Ask | PolicyAction::Deny => paths.taking(path)?,
+                PolicyAction::Allow => paths.add_all(path)?,
+                PolicyAction::Ask | PolicyAction::Deny => paths.add_restricting(path)?,
             },
             command: commands.collect::<Result<_, _>>()?,
             identity: programs.collect::<Result<_, _>>()?,
-            agent: NamePattern::all(agent)?,
+            agent: NamePattern::read_all(agent)?,
             mode: mode.clone(),
-            capability: NamePattern::all(capability)?,
+            capability: NamePattern::read_all(capability)?,
         })
     }
 
     /// Whether it checks what a call runs.
-    pub(crate) fn is_of_commands(&self) -> bool {
+    pub(crate) fn has_command_patterns(&self) -> bool {
         !self.command.is_empty() || !self.identity.is_empty()
     }
 
     /// Returns how strictly it compares commands.
-    pub(crate) fn reading(&self) -> MatchStrictness {
-        reading(self.action)
+    pub(crate) fn strictness(&self) -> MatchStrictness {
+        strictness_for(self.action)
     }
 }
 
 /// Returns the strictness for an action: an allow rule must be certain, an ask or deny rule must miss nothing.
-fn reading(action: PolicyAction) -> MatchStrictness {
+fn strictness_for(action: PolicyAction) -> MatchStrictness {
     match action {
         PolicyAction::Allow => MatchStrictness::Whole,
         PolicyAction::Ask | PolicyAction::Deny => MatchStrictness::Wide,
@@ -150,7 +152,7 @@ fn reading(action: PolicyAction) -> MatchStrictness {
 impl PolicyLayers {
     pub(crate) fn read(policy: &ToolApprovalPolicy) -> Result<Self, PolicyError> {
         let mut reader = LayerCompiler::default();
-        reader.policy(policy, true, 0)?;
+        reader.compile_policy(policy, true, 0)?;
         Ok(Self {
             layers: reader.layers,
             tools: reader.tools.build()?,
@@ -169,7 +171,7 @@ struct LayerCompiler {
 
 impl LayerCompiler {
     /// Compiles a policy and those in it. `gives` is false inside of a policy that only tightens.
-    fn policy(
+    fn compile_policy(
         &mut self,
         policy: &ToolApprovalPolicy,
         gives: bool,
@@ -203,14 +205,14 @@ impl LayerCompiler {
         self.patterns += lists.iter().map(|list| list.len()).sum::<usize>();
         self.patterns += rules
             .iter()
-            .map(|rule| entries(&rule.matcher))
+            .map(|rule| count_entries(&rule.matcher))
             .sum::<usize>();
         if self.patterns > MOST_PATTERNS {
             let message = format!("at most {MOST_PATTERNS} patterns are followed");
             return Err(PolicyError::Limit { message });
         }
         let gives = gives && !only_tightens;
-        let write_paths = self.paths.all(write_path_allowlist);
+        let write_paths = self.paths.add_all(write_path_allowlist);
         let layer = PolicyLayer {
             auto_approve: ToolNameList::read(&mut self.tools, "auto_approve", auto_approve)?,
             auto_deny: ToolNameList::read(&mut self.tools, "auto_deny", auto_deny)?,
@@ -219,20 +221,21 @@ impl LayerCompiler {
                 "require_approval",
                 require_approval,
             )?,
-            write_paths: write_paths.map_err(|error| placed(error, "write_path_allowlist"))?,
-            rules: self.rules(rules)?,
+            write_paths: write_paths
+                .map_err(|error| with_list_name(error, "write_path_allowlist"))?,
+            rules: self.compile_rules(rules)?,
             gives,
             approves: !auto_approve.is_empty()
                 || rules.iter().any(|rule| rule.action == PolicyAction::Allow),
         };
         self.layers.push(layer);
         for inner in all_of {
-            self.policy(inner, gives, depth + 1)?;
+            self.compile_policy(inner, gives, depth + 1)?;
         }
         Ok(())
     }
 
-    fn rules(&mut self, rules: &[PolicyRule]) -> Result<Vec<CompiledRule>, PolicyError> {
+    fn compile_rules(&mut self, rules: &[PolicyRule]) -> Result<Vec<CompiledRule>, PolicyError> {
         let mut compiled = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             if rule.matcher.is_empty() {
@@ -252,7 +255,7 @@ impl LayerCompiler {
     }
 }
 
-fn entries(matcher: &RuleMatcher) -> usize {
+fn count_entries(matcher: &RuleMatcher) -> usize {
     matcher.tool.len()
         + matcher.path.len()
         + matcher.command.len()
@@ -262,7 +265,7 @@ fn entries(matcher: &RuleMatcher) -> usize {
 }
 
 /// Adds the name of the list to the error about a pattern.
-fn placed(error: PolicyError, list: &str) -> PolicyError {
+fn with_list_name(error: PolicyError, list: &str) -> PolicyError {
     match error {
         PolicyError::Pattern { pattern, message } => PolicyError::Pattern {
             pattern,

@@ -87,24 +87,24 @@ impl Policy {
         let facts = CallFacts::new(call, &self.layers);
         let mut strongest = StrongestOpinion::default();
 
-        guard::paths(&facts, &self.layers.layers, &mut strongest);
-        guard::command(call, &mut strongest);
+        guard::check_paths(&facts, &self.layers.layers, &mut strongest);
+        guard::check_command(call, &mut strongest);
         if let Some(grant) = grant::find(call, GrantEffect::Deny) {
-            strongest.say(PolicyAction::Deny, OpinionSource::Grant(grant));
+            strongest.record(PolicyAction::Deny, OpinionSource::Grant(grant));
         }
         let mut given = None;
         let mut agreed = true;
         for layer in &self.layers.layers {
-            let allowed = layer::speak(layer, &facts, &mut strongest);
+            let allowed = layer::evaluate(layer, &facts, &mut strongest);
             agreed &= allowed.is_some() || !layer.approves;
             if layer.gives {
                 given = given.or(allowed);
             }
         }
-        let (action, why) = call.mode.word(call);
+        let (action, why) = call.mode.decide(call);
         let mode = Opinion::new(action, OpinionSource::Mode(why));
         if action == PolicyAction::Deny {
-            strongest.say(mode.action, mode.source);
+            strongest.record(mode.action, mode.source);
         }
         let said = strongest.opinion.or(given.filter(|_| agreed));
         let opinion = said.unwrap_or(mode);

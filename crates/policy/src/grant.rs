@@ -27,12 +27,12 @@ const CONTENT: WordTable =
 
 /// Returns the grant that covers exactly this call, or none if no grant is narrow enough.
 #[must_use]
-pub fn narrow(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
+pub fn grant_for_call(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
     if call.kind == Some(ToolKind::Move) {
         // A grant does not store which file becomes which, so it would also cover the way back.
         return None;
     }
-    let subject = subject(call)?;
+    let subject = subject_of_call(call)?;
     let grant = Grant {
         id: String::new(),
         effect,
@@ -41,13 +41,13 @@ pub fn narrow(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
         kind: call.kind,
         subject,
     };
-    Some(named(grant))
+    Some(with_computed_id(grant))
 }
 
 /// Returns the same grant with another effect.
 #[must_use]
 pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
-    named(Grant {
+    with_computed_id(Grant {
         effect,
         ..grant.clone()
     })
@@ -56,20 +56,21 @@ pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
 /// Whether a grant covers a call.
 #[must_use]
 pub fn matches(grant: &Grant, call: &PolicyCall<'_>) -> bool {
-    is_near(grant, call) && subject(call).is_some_and(|subject| covers(grant, call, &subject))
+    has_same_scope(grant, call)
+        && subject_of_call(call).is_some_and(|subject| covers(grant, call, &subject))
 }
 
 /// Returns the first of a call's grants with this effect that covers it.
 pub(crate) fn find<'a>(call: &PolicyCall<'a>, effect: GrantEffect) -> Option<&'a Grant> {
     let grants = call.grants.iter();
-    let mut near = grants.filter(|grant| grant.effect == effect && is_near(grant, call));
+    let mut near = grants.filter(|grant| grant.effect == effect && has_same_scope(grant, call));
     let first = near.next()?;
-    let subject = subject(call)?;
+    let subject = subject_of_call(call)?;
     let mut near = std::iter::once(first).chain(near);
     near.find(|grant| covers(grant, call, &subject))
 }
 
-fn is_near(grant: &Grant, call: &PolicyCall<'_>) -> bool {
+fn has_same_scope(grant: &Grant, call: &PolicyCall<'_>) -> bool {
     // A file may still contain a grant that allows a move, which is ignored; one that denies it counts.
     let counts = grant.effect == GrantEffect::Deny || call.kind != Some(ToolKind::Move);
     counts
@@ -95,21 +96,21 @@ fn covers(grant: &Grant, call: &PolicyCall<'_>, subject: &GrantSubject) -> bool 
 }
 
 /// Returns the subject of a call, or none if no grant can cover it.
-fn subject(call: &PolicyCall<'_>) -> Option<GrantSubject> {
+fn subject_of_call(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     match call.command {
         Some((text, line)) => {
             // A command may do something else in another folder, and a grant does not store the folder.
             let at_home =
                 |path: &crate::LocatedPath| path.info.workspace_path.as_deref() == Some(".");
             let shown = call.paths.iter().all(at_home) && is_only_command(call.arguments, text);
-            shown.then(|| of_command(text, line)).flatten()
+            shown.then(|| command_subject(text, line)).flatten()
         }
         None if call.paths.is_empty() => {
-            let arguments = sorted(call.arguments);
+            let arguments = sort_members(call.arguments);
             let short = arguments.to_string().len() <= LONGEST_ARGUMENTS;
             short.then_some(GrantSubject::Arguments(arguments))
         }
-        None => of_paths(call),
+        None => paths_subject(call),
     }
 }
 
@@ -126,7 +127,7 @@ fn is_only_command(arguments: &Value, text: &str) -> bool {
         }
 }
 
-fn of_command(text: &str, line: &ShellLine) -> Option<GrantSubject> {
+fn command_subject(text: &str, line: &ShellLine) -> Option<GrantSubject> {
     let told = |doubt: &LineDoubt| match doubt {
         LineDoubt::Environment(_) => true,
         LineDoubt::TooLong | LineDoubt::TooMuch | LineDoubt::Unparsable | LineDoubt::Dynamic(_) => {
@@ -149,7 +150,7 @@ fn of_command(text: &str, line: &ShellLine) -> Option<GrantSubject> {
     }
 }
 
-fn of_paths(call: &PolicyCall<'_>) -> Option<GrantSubject> {
+fn paths_subject(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     // The names of its files do not show what a tool runs.
     if call.kind == Some(ToolKind::Execute) || !is_only_paths(call) {
         return None;
@@ -202,12 +203,12 @@ fn is_content(name: &str, value: &Value) -> bool {
 }
 
 /// Returns a grant with the id that follows from its content.
-pub(crate) fn named(mut grant: Grant) -> Grant {
+pub(crate) fn with_computed_id(mut grant: Grant) -> Grant {
     let mut all = serde_json::to_value(&grant).unwrap_or_default();
     if let Value::Object(members) = &mut all {
         members.remove("id");
     }
-    let digest = Sha256::digest(sorted(&all).to_string());
+    let digest = Sha256::digest(sort_members(&all).to_string());
     let hex: String = digest
         .iter()
         .take(NAME_BYTES)
@@ -218,18 +219,18 @@ pub(crate) fn named(mut grant: Grant) -> Grant {
 }
 
 /// Returns the value with the members of all objects in order of their names.
-fn sorted(value: &Value) -> Value {
+fn sort_members(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut names: Vec<&String> = members.keys().collect();
             names.sort_unstable();
             let members = names.into_iter().filter_map(|name| {
                 let member = members.get(name)?;
-                Some((name.clone(), sorted(member)))
+                Some((name.clone(), sort_members(member)))
             });
             Value::Object(members.collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Array(items) => items.iter().map(sort_members).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }

@@ -27,8 +27,8 @@ use schemars::JsonSchema;
 pub use decide::{Policy, PolicyCall};
 pub use error::PolicyError;
 pub use grant::{
-    GrantFile, describe, describe_whole, matches, narrow, quote_words, visible_line, visible_lines,
-    with_effect,
+    GrantFile, describe, describe_whole, grant_for_call, matches, quote_words, visible_line,
+    visible_lines, with_effect,
 };
 pub use mode::SessionMode;
 pub use path::{

@@ -33,10 +33,10 @@ impl ToolApprovalPolicy {
         let mut layers = Vec::new();
         collect(self, true, &mut layers);
         ApprovalLists {
-            auto_approve: approved(&layers),
-            auto_deny: joined(&layers, |policy| &policy.auto_deny),
-            require_approval: joined(&layers, |policy| &policy.require_approval),
-            write_path_allowlist: writable(&layers),
+            auto_approve: approved_entries(&layers),
+            auto_deny: join_entries(&layers, |policy| &policy.auto_deny),
+            require_approval: join_entries(&layers, |policy| &policy.require_approval),
+            write_path_allowlist: writable_paths(&layers),
             omitted_bytes: None,
         }
     }
@@ -51,7 +51,7 @@ fn collect<'a>(policy: &'a ToolApprovalPolicy, gives: bool, layers: &mut Vec<Lis
     }
 }
 
-fn joined<'a>(
+fn join_entries<'a>(
     layers: &[ListedLayer<'a>],
     list: impl Fn(&'a ToolApprovalPolicy) -> &'a [String],
 ) -> Vec<String> {
@@ -65,7 +65,7 @@ fn joined<'a>(
 }
 
 /// Returns the entries common to all approving policies, if one gives approval, without those a rule may restrict.
-fn approved(layers: &[ListedLayer<'_>]) -> Vec<String> {
+fn approved_entries(layers: &[ListedLayer<'_>]) -> Vec<String> {
     let listed = layers
         .iter()
         .any(|layer| !layer.policy.auto_approve.is_empty());
@@ -76,21 +76,21 @@ fn approved(layers: &[ListedLayer<'_>]) -> Vec<String> {
         .collect();
     let is_given = approving.clone().any(|layer| layer.gives);
     let rules = || layers.iter().flat_map(|layer| &layer.policy.rules);
-    let mut entries = in_all(&lists);
-    entries.retain(|entry| is_given && !rules().any(|rule| may_take_away(rule, entry)));
-    or_nothing(entries, listed)
+    let mut entries = intersect(&lists);
+    entries.retain(|entry| is_given && !rules().any(|rule| may_restrict(rule, entry)));
+    mark_if_emptied(entries, listed)
 }
 
-fn writable(layers: &[ListedLayer<'_>]) -> Vec<String> {
+fn writable_paths(layers: &[ListedLayer<'_>]) -> Vec<String> {
     let lists = layers
         .iter()
         .map(|layer| &layer.policy.write_path_allowlist);
     let lists: Vec<_> = lists.filter(|list| !list.is_empty()).collect();
-    or_nothing(in_all(&lists), !lists.is_empty())
+    mark_if_emptied(intersect(&lists), !lists.is_empty())
 }
 
 /// Returns the entries of the first list that occur in all others, without duplicates.
-fn in_all(lists: &[&Vec<String>]) -> Vec<String> {
+fn intersect(lists: &[&Vec<String>]) -> Vec<String> {
     let Some((first, others)) = lists.split_first() else {
         return Vec::new();
     };
@@ -103,7 +103,7 @@ fn in_all(lists: &[&Vec<String>]) -> Vec<String> {
     entries
 }
 
-fn or_nothing(entries: Vec<String>, listed: bool) -> Vec<String> {
+fn mark_if_emptied(entries: Vec<String>, listed: bool) -> Vec<String> {
     match entries.is_empty() && listed {
         true => vec![ApprovalLists::NOTHING.to_owned()],
         false => entries,
@@ -111,7 +111,7 @@ fn or_nothing(entries: Vec<String>, listed: bool) -> Vec<String> {
 }
 
 /// Whether a rule may ask about or deny a call of a tool that an entry of an approve list matches.
-fn may_take_away(rule: &PolicyRule, entry: &str) -> bool {
+fn may_restrict(rule: &PolicyRule, entry: &str) -> bool {
     match rule.action {
         PolicyAction::Allow => false,
         PolicyAction::Ask | PolicyAction::Deny => {

@@ -53,7 +53,7 @@ impl SessionMode {
 
     /// Returns the mode with this id.
     #[must_use]
-    pub fn of(id: &str) -> Option<Self> {
+    pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.id() == id)
     }
 
@@ -80,9 +80,9 @@ impl SessionMode {
     }
 
     /// Returns the action for a call, and the reason.
-    pub(crate) fn word(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
+    pub(crate) fn decide(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         if !call.writes() {
-            return self.word_of_reading(call);
+            return self.decide_reading(call);
         }
         match self {
             Self::ReadOnly => (PolicyAction::Deny, "nothing is changed or run"),
@@ -92,7 +92,7 @@ impl SessionMode {
             Self::Auto if is_edit(call, &[ToolKind::Edit, ToolKind::Move, ToolKind::Delete]) => {
                 (PolicyAction::Allow, "the call stays in the workspace")
             }
-            Self::Auto if only_looks(call) => (PolicyAction::Allow, "the command only reads"),
+            Self::Auto if only_reads(call) => (PolicyAction::Allow, "the command only reads"),
             Self::Ask | Self::AcceptEdits | Self::Auto => {
                 (PolicyAction::Ask, "the call may change something")
             }
@@ -101,7 +101,7 @@ impl SessionMode {
 
     /// Returns the action for a call that changes nothing. A call that reaches the network can send what it read,
     /// so it needs approval; the read-only mode never asks and denies it.
-    fn word_of_reading(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
+    fn decide_reading(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         let stays = call.side_effect != Some(SideEffectLevel::Network);
         match self {
             _ if stays => (PolicyAction::Allow, "the call only reads"),
@@ -115,7 +115,7 @@ impl SessionMode {
     /// Returns an approximation of the mode as a policy, for the reader of an audit. The mode itself decides,
     /// and also checks the targets of paths and the effects of commands.
     #[must_use]
-    pub fn policy(self) -> ToolApprovalPolicy {
+    pub fn to_policy(self) -> ToolApprovalPolicy {
         use ToolKind::{Delete, Edit, Execute, Fetch, Move, Other, Read, Search, Think};
         let rule = |action, kinds: &[ToolKind], path: &[&str]| {
             let word = match action {
@@ -128,7 +128,7 @@ impl SessionMode {
                 path: path.iter().map(|&path| path.to_owned()).collect(),
                 ..RuleMatcher::default()
             };
-            PolicyRule::new(action, matcher).named(format!("{}-{word}", self.id()))
+            PolicyRule::new(action, matcher).with_id(format!("{}-{word}", self.id()))
         };
         let reads = rule(PolicyAction::Allow, &[Read, Search, Think, Fetch], &[]);
         let network = RuleMatcher {
@@ -141,7 +141,7 @@ impl SessionMode {
                 PolicyRule::new(PolicyAction::Ask, network)
             }
         };
-        let network = network.named(format!("{}-network", self.id()));
+        let network = network.with_id(format!("{}-network", self.id()));
         let writes = [Edit, Delete, Move, Execute, Other];
         let mut rules = match self {
             Self::ReadOnly => vec![rule(PolicyAction::Deny, &writes, &[]), reads],
@@ -189,23 +189,23 @@ fn makes_repository(path: &LocatedPath) -> bool {
 
 /// Whether a call runs commands, and all of them are known to change nothing and to read nothing outside.
 /// Checks words only: a link in the workspace that leads out of it is not detected.
-fn only_looks(call: &PolicyCall<'_>) -> bool {
+fn only_reads(call: &PolicyCall<'_>) -> bool {
     let Some((_, line)) = call.command else {
         return false;
     };
     call.kind == Some(ToolKind::Execute)
         && !line.commands.is_empty()
         && line.doubts.is_empty()
-        && line.commands.iter().all(shell::read_only)
-        && shell::looks_below(line)
-        && (is_at_home(call) || !line.commands.iter().any(is_git))
+        && line.commands.iter().all(shell::is_read_only)
+        && shell::reads_only_below(line)
+        && (runs_in_workspace_root(call) || !line.commands.iter().any(is_git))
         && !call.paths.iter().any(makes_repository)
         && decide::writes_only_located(call, line)
 }
 
 /// Whether a command runs in the session's own directory: it declares no other path. A line that changes the
 /// directory is not considered: no command that does so is read-only.
-fn is_at_home(call: &PolicyCall<'_>) -> bool {
+fn runs_in_workspace_root(call: &PolicyCall<'_>) -> bool {
     let mut paths = call.paths.iter();
     paths.all(|path| path.info.workspace_path.as_deref() == Some("."))
 }
@@ -223,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    fn edits(path: &str) -> PolicyAction {
+    fn decide_edit(path: &str) -> PolicyAction {
         let located = LocatedPath {
             info: WorkspacePathInfo {
                 input: path.to_owned(),
@@ -251,14 +251,14 @@ mod tests {
             agent: None,
             grants: &[],
         };
-        SessionMode::Auto.word(&call).0
+        SessionMode::Auto.decide(&call).0
     }
 
     #[test]
     fn auto_mode_asks_before_a_repository_is_made() {
-        assert_eq!(edits("src/lib.rs"), PolicyAction::Allow);
-        assert_eq!(edits("HEADER"), PolicyAction::Allow);
-        assert_eq!(edits("HEAD"), PolicyAction::Ask);
-        assert_eq!(edits("sub/head"), PolicyAction::Ask);
+        assert_eq!(decide_edit("src/lib.rs"), PolicyAction::Allow);
+        assert_eq!(decide_edit("HEADER"), PolicyAction::Allow);
+        assert_eq!(decide_edit("HEAD"), PolicyAction::Ask);
+        assert_eq!(decide_edit("sub/head"), PolicyAction::Ask);
     }
 }

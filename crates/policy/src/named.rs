@@ -3,11 +3,11 @@
 
 use std::{borrow::Cow, ffi::OsStr};
 
-use crate::path::{as_worded, is_protected_name};
+use crate::path::{is_protected_name, normalise_text};
 
 /// Returns a word and the parts of it that may be paths: the value of a flag (`--file=x`, `-fx`), a file in
 /// a revision or on a host (`HEAD:x`), a file whose contents are the argument (`@x`).
-pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn path_candidates(word: &str) -> impl Iterator<Item = &str> {
     const SEPARATES: [char; 3] = ['=', ':', '@'];
     let value = word.split_once('=').map(|(_, value)| value);
     let pieces = word
@@ -15,12 +15,14 @@ pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
         .then(|| word.split(SEPARATES))
         .into_iter()
         .flatten();
-    let parts = [Some(word), value, attached(word)].into_iter().flatten();
+    let parts = [Some(word), value, attached_value(word)]
+        .into_iter()
+        .flatten();
     parts.chain(pieces).filter(|part| !part.is_empty())
 }
 
 /// Returns the text after a short flag in the same word.
-fn attached(word: &str) -> Option<&str> {
+fn attached_value(word: &str) -> Option<&str> {
     let letters = word.strip_prefix('-')?;
     let mut chars = letters.chars();
     let flag = chars.next().filter(|flag| *flag != '-');
@@ -28,14 +30,14 @@ fn attached(word: &str) -> Option<&str> {
 }
 
 /// Returns the part of a word with a protected name in it. Names above `workspace` do not count.
-pub(crate) fn protected<'a>(word: &'a str, workspace: &str) -> Option<&'a str> {
+pub(crate) fn find_protected<'a>(word: &'a str, workspace: &str) -> Option<&'a str> {
     // Most words contain no character of such a name.
     let telling = |byte: u8| matches!(byte, b'.' | b'~' | b'\\') || !byte.is_ascii();
     if !word.bytes().any(telling) {
         return None;
     }
-    parts(word).find(|part| {
-        let judged = below(part, workspace).unwrap_or(part);
+    path_candidates(word).find(|part| {
+        let judged = strip_workspace(part, workspace).unwrap_or(part);
         let mut names = judged.split('/');
         names.any(|name| is_protected_name(OsStr::new(name)))
     })
@@ -46,7 +48,7 @@ pub(crate) fn leads_out(word: &str) -> bool {
     let out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|name| name == "..");
     // Several short flags may precede a value, and the letters do not show where it begins.
     let glued = || {
-        attached(word).is_some_and(|value| {
+        attached_value(word).is_some_and(|value| {
             value.contains(['/', '~']) || value.split('/').any(|name| name.ends_with(".."))
         })
     };
@@ -58,17 +60,17 @@ pub(crate) fn leads_out(word: &str) -> bool {
 }
 
 /// Returns a path as absolute from `base`, without `.` and `..`. `base` must have neither.
-pub(crate) fn absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
+pub(crate) fn make_absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
     let base = base.trim_end_matches('/');
     match path.strip_prefix('/') {
-        Some(rest) if is_tidy(rest) => Cow::Borrowed(path),
-        Some(_) => Cow::Owned(as_worded(path)),
+        Some(rest) if is_normalised(rest) => Cow::Borrowed(path),
+        Some(_) => Cow::Owned(normalise_text(path)),
         None => {
             let rest = path.strip_prefix("./").unwrap_or(path);
             let whole = [base, "/", rest].concat();
-            Cow::Owned(match is_tidy(rest) {
+            Cow::Owned(match is_normalised(rest) {
                 true => whole,
-                false => as_worded(&whole),
+                false => normalise_text(&whole),
             })
         }
     }
@@ -76,25 +78,25 @@ pub(crate) fn absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
 
 /// Returns a path as relative to `workspace`, from where it is named, without `.` and `..`; a path
 /// elsewhere becomes absolute.
-pub(crate) fn relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
+pub(crate) fn make_relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
     let rest = path.strip_prefix("./").unwrap_or(path);
-    if is_tidy(rest) {
+    if is_normalised(rest) {
         return Cow::Borrowed(rest);
     }
-    let absolute = absolute(path, workspace);
-    match below(&absolute, workspace).map(str::to_owned) {
+    let absolute = make_absolute(path, workspace);
+    match strip_workspace(&absolute, workspace).map(str::to_owned) {
         Some(inside) => Cow::Owned(inside),
         None => absolute,
     }
 }
 
 /// Whether a relative path is already normalised: most words are, and normalising is slow.
-fn is_tidy(path: &str) -> bool {
+fn is_normalised(path: &str) -> bool {
     !path.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
 /// Returns the part of an absolute path below a directory.
-pub(crate) fn below<'a>(path: &'a str, workspace: &str) -> Option<&'a str> {
+pub(crate) fn strip_workspace<'a>(path: &'a str, workspace: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(workspace.trim_end_matches('/'))?;
     rest.strip_prefix('/').filter(|_| path.starts_with('/'))
 }
@@ -114,10 +116,10 @@ mod tests {
             ("@.env", ".env"),
             ("if=.env", ".env"),
         ] {
-            assert!(parts(word).any(|it| it == part), "{word}");
+            assert!(path_candidates(word).any(|it| it == part), "{word}");
         }
-        assert_eq!(parts("").count(), 0);
-        assert_eq!(parts("-ö").collect::<Vec<_>>(), ["-ö"]);
+        assert_eq!(path_candidates("").count(), 0);
+        assert_eq!(path_candidates("-ö").collect::<Vec<_>>(), ["-ö"]);
     }
 
     #[test]
@@ -133,9 +135,9 @@ mod tests {
             ("/etc/./x", "/etc/x"),
             (".env", ".env"),
         ] {
-            assert_eq!(relative(path, "/w"), relative_to, "{path}");
+            assert_eq!(make_relative(path, "/w"), relative_to, "{path}");
         }
-        assert_eq!(relative("/a", "/"), "a");
+        assert_eq!(make_relative("/a", "/"), "a");
         for (path, whole) in [
             ("../x", "/w/x"),
             ("./x", "/w/src/x"),
@@ -145,9 +147,9 @@ mod tests {
             ("//a", "/a"),
             ("/a", "/a"),
         ] {
-            assert_eq!(absolute(path, "/w/src"), whole, "{path}");
+            assert_eq!(make_absolute(path, "/w/src"), whole, "{path}");
         }
-        assert_eq!(absolute("x", "/"), "/x");
+        assert_eq!(make_absolute("x", "/"), "/x");
     }
 
     #[test]
@@ -197,10 +199,10 @@ mod tests {
             "x:.git/y",
             "./.harn/x",
         ] {
-            assert!(protected(word, "/w").is_some(), "{word}");
+            assert!(find_protected(word, "/w").is_some(), "{word}");
         }
         for word in [".gitignore", "x.git", "git", "/w/.harn/w/a", "a .git b"] {
-            assert!(protected(word, "/w/.harn/w").is_none(), "{word}");
+            assert!(find_protected(word, "/w/.harn/w").is_none(), "{word}");
         }
     }
 }

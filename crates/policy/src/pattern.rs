@@ -12,7 +12,7 @@ use harn_model::{ApprovalLists, WorkspacePathInfo};
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 
 pub(crate) use self::overlap::may_overlap;
-use crate::{LocatedPath, PolicyError, named, path::as_worded};
+use crate::{LocatedPath, PolicyError, named, path::normalise_text};
 
 /// Longer patterns are rejected: no person reads them, and each is compiled.
 const LONGEST: usize = 512;
@@ -35,12 +35,15 @@ enum PatternForm<'a> {
 impl<'a> PatternForm<'a> {
     fn read(pattern: &'a str, literal_separator: bool) -> Result<Self, PolicyError> {
         if pattern.is_empty() {
-            return Err(bad(pattern, "it is empty; `*` matches everything"));
+            return Err(pattern_error(
+                pattern,
+                "it is empty; `*` matches everything",
+            ));
         }
         if pattern.len() > LONGEST {
             let start: String = pattern.chars().take(40).collect();
             let message = format!("it is longer than {LONGEST} bytes");
-            return Err(bad(&format!("{start}…"), &message));
+            return Err(pattern_error(&format!("{start}…"), &message));
         }
         if pattern == ApprovalLists::NOTHING {
             return Ok(Self::Nothing);
@@ -59,10 +62,10 @@ impl<'a> PatternForm<'a> {
         if let Some(suffix) = pattern.strip_prefix('*').filter(|suffix| !has_meta(suffix)) {
             return Ok(Self::Suffix(suffix));
         }
-        glob(pattern, literal_separator, false).map(Self::Glob)
+        compile_glob(pattern, literal_separator, false).map(Self::Glob)
     }
 
-    fn regex(&self) -> String {
+    fn to_regex(&self) -> String {
         match self {
             Self::All => String::new(),
             // An empty character class.
@@ -80,16 +83,16 @@ impl<'a> PatternForm<'a> {
 pub(crate) struct NamePattern(Regex);
 
 impl NamePattern {
-    pub(crate) fn all(patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
+    pub(crate) fn read_all(patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
         patterns.iter().map(|pattern| Self::read(pattern)).collect()
     }
 
     fn read(pattern: &str) -> Result<Self, PolicyError> {
         // As in globs, a wildcard also matches a newline.
-        let regex = RegexBuilder::new(&PatternForm::read(pattern, false)?.regex())
+        let regex = RegexBuilder::new(&PatternForm::read(pattern, false)?.to_regex())
             .dot_matches_new_line(true)
             .build();
-        let regex = regex.map_err(|error| bad(pattern, &error.to_string()))?;
+        let regex = regex.map_err(|error| pattern_error(pattern, &error.to_string()))?;
         Ok(Self(regex))
     }
 
@@ -109,14 +112,17 @@ pub(crate) struct PatternSetBuilder {
 
 impl PatternSetBuilder {
     /// Adds patterns for tool names and returns their indexes.
-    pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<PatternIndex>, PolicyError> {
+    pub(crate) fn add_names(
+        &mut self,
+        patterns: &[String],
+    ) -> Result<Vec<PatternIndex>, PolicyError> {
         let patterns = patterns.iter();
         patterns.map(|pattern| self.add(pattern)).collect()
     }
 
     fn add(&mut self, pattern: &str) -> Result<PatternIndex, PolicyError> {
         self.regexes
-            .push(PatternForm::read(pattern, false)?.regex());
+            .push(PatternForm::read(pattern, false)?.to_regex());
         Ok(PatternIndex(self.regexes.len() - 1))
     }
 
@@ -135,7 +141,7 @@ impl PatternSetBuilder {
 pub(crate) struct PatternSet(RegexSet);
 
 impl PatternSet {
-    pub(crate) fn look(&self, text: &str) -> PatternHits {
+    pub(crate) fn find_matches(&self, text: &str) -> PatternHits {
         PatternHits(self.0.matches(text.as_bytes()))
     }
 }
@@ -167,7 +173,7 @@ pub(crate) struct PerPathKind<T> {
 
 impl<T> PerPathKind<T> {
     /// Returns the value for a pattern, and the pattern's index in it.
-    fn of(&self, pattern: PathPattern) -> (&T, PatternIndex) {
+    fn select(&self, pattern: PathPattern) -> (&T, PatternIndex) {
         match pattern {
             PathPattern::Relative(at) => (&self.relative, at),
             PathPattern::Absolute(at) => (&self.absolute, at),
@@ -187,14 +193,14 @@ pub(crate) struct CasedSetBuilder {
 
 impl CasedSetBuilder {
     fn add(&mut self, pattern: &str) -> Result<PatternIndex, PolicyError> {
-        let regex = PatternForm::read(pattern, true)?.regex();
+        let regex = PatternForm::read(pattern, true)?.to_regex();
         self.folded.regexes.push(format!("(?i-u){regex}"));
         self.exact.regexes.push(regex);
         Ok(PatternIndex(self.exact.regexes.len() - 1))
     }
 
     /// Makes a pattern match the words of commands, too.
-    fn take(&mut self, at: PatternIndex, pattern: &str) {
+    fn add_word_pattern(&mut self, at: PatternIndex, pattern: &str) {
         if let (Some(exact), Some(folded)) =
             (self.exact.regexes.get(at.0), self.folded.regexes.get(at.0))
         {
@@ -236,15 +242,15 @@ pub(crate) struct CasedSet {
 impl CasedSet {
     /// Returns the patterns that certainly match a path, and marks those that may match it. That needs both
     /// sets: `[!A]` matches less when case is ignored.
-    fn look(&self, path: &str, touched: &mut [bool]) -> PatternHits {
-        let hits = self.exact.look(path);
-        mark(touched, &hits);
-        mark(touched, &self.folded.look(path));
+    fn match_path(&self, path: &str, touched: &mut [bool]) -> PatternHits {
+        let hits = self.exact.find_matches(path);
+        mark_hits(touched, &hits);
+        mark_hits(touched, &self.folded.find_matches(path));
         hits
     }
 
     /// Marks the ask and deny patterns that may match a word.
-    fn look_word(&self, word: &str, touched: &mut [bool]) {
+    fn match_word(&self, word: &str, touched: &mut [bool]) {
         // `is_match` allocates nothing, so it is first.
         if !self.taking.0.is_match(word.as_bytes()) {
             return;
@@ -259,11 +265,11 @@ impl CasedSet {
 }
 
 impl PathSetsBuilder {
-    pub(crate) fn read(&mut self, pattern: &str) -> Result<PathPattern, PolicyError> {
+    pub(crate) fn add(&mut self, pattern: &str) -> Result<PathPattern, PolicyError> {
         if pattern.starts_with("./") || pattern.split('/').any(|part| part == "..") {
             let message = "paths are matched as they stand in the session's directory: \
                            write `src/**`, without `.` and `..`";
-            return Err(bad(pattern, message));
+            return Err(pattern_error(pattern, message));
         }
         match pattern.starts_with('/') {
             true => self.absolute.add(pattern).map(PathPattern::Absolute),
@@ -271,17 +277,20 @@ impl PathSetsBuilder {
         }
     }
 
-    pub(crate) fn all(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
-        patterns.iter().map(|pattern| self.read(pattern)).collect()
+    pub(crate) fn add_all(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
+        patterns.iter().map(|pattern| self.add(pattern)).collect()
     }
 
     /// Adds the patterns of an ask or deny rule.
-    pub(crate) fn taking(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
-        let read = self.all(patterns)?;
+    pub(crate) fn add_restricting(
+        &mut self,
+        patterns: &[String],
+    ) -> Result<Vec<PathPattern>, PolicyError> {
+        let read = self.add_all(patterns)?;
         for (at, pattern) in read.iter().zip(patterns) {
             match at {
-                PathPattern::Relative(at) => self.relative.take(*at, pattern),
-                PathPattern::Absolute(at) => self.absolute.take(*at, pattern),
+                PathPattern::Relative(at) => self.relative.add_word_pattern(*at, pattern),
+                PathPattern::Absolute(at) => self.absolute.add_word_pattern(*at, pattern),
             }
         }
         Ok(read)
@@ -297,12 +306,16 @@ impl PathSetsBuilder {
 
 impl PathSets {
     /// Whether one of these patterns matches a path of which only the words are known.
-    pub(crate) fn lists(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
-        let workspace = &as_worded(workspace);
-        let relative = named::relative(path, workspace);
+    pub(crate) fn is_listed(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
+        let workspace = &normalise_text(workspace);
+        let relative = named::make_relative(path, workspace);
         // A path that leads elsewhere matches absolute patterns only.
-        let relative = (!relative.starts_with('/')).then(|| self.relative.exact.look(&relative));
-        let absolute = self.absolute.exact.look(&named::absolute(path, workspace));
+        let relative =
+            (!relative.starts_with('/')).then(|| self.relative.exact.find_matches(&relative));
+        let absolute = self
+            .absolute
+            .exact
+            .find_matches(&named::make_absolute(path, workspace));
         let named = CertainHits {
             relative,
             absolute: Some(absolute),
@@ -311,11 +324,11 @@ impl PathSets {
     }
 
     /// Matches paths against all patterns at once.
-    pub(crate) fn look<'a>(&self, paths: &'a [LocatedPath]) -> CallPaths<'a> {
-        let mut touched = self.untouched();
+    pub(crate) fn match_paths<'a>(&self, paths: &'a [LocatedPath]) -> CallPaths<'a> {
+        let mut touched = self.empty_hits();
         let targets = paths.iter().map(|located| CallPath {
             located,
-            named: self.named(&located.info, &mut touched),
+            named: self.match_located(&located.info, &mut touched),
         });
         CallPaths {
             targets: targets.collect(),
@@ -325,61 +338,61 @@ impl PathSets {
 
     /// Matches the words of commands against the ask and deny patterns. Each word counts as a path from every
     /// folder in which the command may run: `workspace` and `folders`.
-    pub(crate) fn look_words<'w>(
+    pub(crate) fn match_words<'w>(
         &self,
         words: impl Iterator<Item = &'w str>,
         workspace: &str,
         folders: &[&str],
     ) -> PossibleHits {
-        let workspace = &as_worded(workspace);
-        let mut touched = self.untouched();
-        let mut parts: Vec<&str> = words.flat_map(named::parts).collect();
+        let workspace = &normalise_text(workspace);
+        let mut touched = self.empty_hits();
+        let mut parts: Vec<&str> = words.flat_map(named::path_candidates).collect();
         parts.sort_unstable();
         parts.dedup();
         for part in parts {
-            let relative = named::relative(part, workspace);
-            self.relative.look_word(&relative, &mut touched.relative);
+            let relative = named::make_relative(part, workspace);
+            self.relative.match_word(&relative, &mut touched.relative);
             if !self.absolute.places.is_empty() {
-                let absolute = named::absolute(part, workspace);
-                self.absolute.look_word(&absolute, &mut touched.absolute);
+                let absolute = named::make_absolute(part, workspace);
+                self.absolute.match_word(&absolute, &mut touched.absolute);
             }
             // Absolute paths are already matched.
             let folders = folders.iter().filter(|_| !part.starts_with('/'));
             for folder in folders {
-                let absolute = named::absolute(part, folder);
-                let relative = named::below(&absolute, workspace).unwrap_or(&absolute);
-                self.relative.look_word(relative, &mut touched.relative);
-                self.absolute.look_word(&absolute, &mut touched.absolute);
+                let absolute = named::make_absolute(part, folder);
+                let relative = named::strip_workspace(&absolute, workspace).unwrap_or(&absolute);
+                self.relative.match_word(relative, &mut touched.relative);
+                self.absolute.match_word(&absolute, &mut touched.absolute);
             }
         }
         touched
     }
 
-    fn untouched(&self) -> PossibleHits {
+    fn empty_hits(&self) -> PossibleHits {
         PossibleHits {
             relative: vec![false; self.relative.exact.0.len()],
             absolute: vec![false; self.absolute.exact.0.len()],
         }
     }
 
-    fn named(&self, path: &WorkspacePathInfo, touched: &mut PossibleHits) -> CertainHits {
+    fn match_located(&self, path: &WorkspacePathInfo, touched: &mut PossibleHits) -> CertainHits {
         let relative = path.workspace_path.as_deref();
         let absolute = path.host_path.as_deref();
         if let (None, Some(absolute)) = (relative, absolute) {
             // `*.env` matches such files in any directory.
-            self.relative.look(absolute, &mut touched.relative);
+            self.relative.match_path(absolute, &mut touched.relative);
         }
         // A rule may name a link instead of its target.
         if relative != Some(&path.input) && absolute != Some(&path.input) {
-            let worded = as_worded(&path.input);
+            let worded = normalise_text(&path.input);
             match worded.starts_with('/') {
-                true => self.absolute.look(&worded, &mut touched.absolute),
-                false => self.relative.look(&worded, &mut touched.relative),
+                true => self.absolute.match_path(&worded, &mut touched.absolute),
+                false => self.relative.match_path(&worded, &mut touched.relative),
             };
         }
         CertainHits {
-            relative: relative.map(|path| self.relative.look(path, &mut touched.relative)),
-            absolute: absolute.map(|path| self.absolute.look(path, &mut touched.absolute)),
+            relative: relative.map(|path| self.relative.match_path(path, &mut touched.relative)),
+            absolute: absolute.map(|path| self.absolute.match_path(path, &mut touched.absolute)),
         }
     }
 }
@@ -393,8 +406,8 @@ pub(crate) struct CallPaths<'a> {
 
 impl CallPaths<'_> {
     /// Whether a pattern may match one of the paths in any spelling; decides about ask and deny.
-    pub(crate) fn touch(&self, pattern: PathPattern) -> bool {
-        self.touched.by(pattern)
+    pub(crate) fn may_match(&self, pattern: PathPattern) -> bool {
+        self.touched.is_hit(pattern)
     }
 }
 
@@ -406,7 +419,7 @@ pub(crate) struct CallPath<'a> {
 
 impl CallPath<'_> {
     /// Whether a pattern certainly matches this path, by its target; decides about allow.
-    pub(crate) fn is_named(&self, pattern: PathPattern) -> bool {
+    pub(crate) fn is_matched_by(&self, pattern: PathPattern) -> bool {
         self.named.has(pattern)
     }
 }
@@ -415,7 +428,7 @@ type CertainHits = PerPathKind<Option<PatternHits>>;
 
 impl CertainHits {
     fn has(&self, pattern: PathPattern) -> bool {
-        let (hits, at) = self.of(pattern);
+        let (hits, at) = self.select(pattern);
         hits.as_ref().is_some_and(|hits| hits.has(at))
     }
 }
@@ -424,13 +437,13 @@ impl CertainHits {
 pub(crate) type PossibleHits = PerPathKind<Vec<bool>>;
 
 impl PossibleHits {
-    pub(crate) fn by(&self, pattern: PathPattern) -> bool {
-        let (touched, at) = self.of(pattern);
+    pub(crate) fn is_hit(&self, pattern: PathPattern) -> bool {
+        let (touched, at) = self.select(pattern);
         touched.get(at.0).copied().unwrap_or(false)
     }
 }
 
-fn mark(all: &mut [bool], hits: &PatternHits) {
+fn mark_hits(all: &mut [bool], hits: &PatternHits) {
     if hits.0.matched_any() {
         for at in hits.0.iter() {
             if let Some(touched) = all.get_mut(at) {
@@ -441,7 +454,7 @@ fn mark(all: &mut [bool], hits: &PatternHits) {
 }
 
 /// Compiles a glob; its error explains how to escape special characters.
-pub(crate) fn glob(
+pub(crate) fn compile_glob(
     pattern: &str,
     literal_separator: bool,
     any_case: bool,
@@ -456,7 +469,7 @@ pub(crate) fn glob(
                 "{}; a `[`, `{{`, `?` or `*` that means itself is written `[[]`, `[{{]`, `[?]`, `[*]`",
                 error.kind()
             );
-            bad(pattern, &message)
+            pattern_error(pattern, &message)
         })
 }
 
@@ -465,7 +478,7 @@ pub(crate) fn has_meta(text: &str) -> bool {
     text.contains(META)
 }
 
-fn bad(pattern: &str, message: &str) -> PolicyError {
+fn pattern_error(pattern: &str, message: &str) -> PolicyError {
     PolicyError::Pattern {
         pattern: pattern.to_owned(),
         message: message.to_owned(),
@@ -480,7 +493,7 @@ mod tests {
 
     use super::*;
 
-    fn located(input: &str, relative: Option<&str>, absolute: &str) -> LocatedPath {
+    fn located_path(input: &str, relative: Option<&str>, absolute: &str) -> LocatedPath {
         LocatedPath {
             info: WorkspacePathInfo {
                 input: input.to_owned(),
@@ -498,12 +511,15 @@ mod tests {
     }
 
     /// Returns whether a pattern certainly matches the path, and whether it may match it.
-    fn look(pattern: &str, path: &LocatedPath) -> (bool, bool) {
+    fn match_one(pattern: &str, path: &LocatedPath) -> (bool, bool) {
         let mut builder = PathSetsBuilder::default();
-        let pattern = builder.read(pattern).unwrap();
+        let pattern = builder.add(pattern).unwrap();
         let sets = builder.build().unwrap();
-        let paths = sets.look(std::slice::from_ref(path));
-        (paths.targets[0].is_named(pattern), paths.touch(pattern))
+        let paths = sets.match_paths(std::slice::from_ref(path));
+        (
+            paths.targets[0].is_matched_by(pattern),
+            paths.may_match(pattern),
+        )
     }
 
     #[test]
@@ -545,8 +561,8 @@ mod tests {
             let matches = NamePattern::read(pattern).unwrap().matches(name);
             assert_eq!(matches, expected, "{pattern} on {name}");
             let mut builder = PatternSetBuilder::default();
-            let at = builder.names(&[pattern.to_owned()]).unwrap()[0];
-            let in_set = builder.build().unwrap().look(name).has(at);
+            let at = builder.add_names(&[pattern.to_owned()]).unwrap()[0];
+            let in_set = builder.build().unwrap().find_matches(name).has(at);
             assert_eq!(in_set, expected, "{pattern} on {name}, in a set");
         }
     }
@@ -574,8 +590,8 @@ mod tests {
             ("Cargo.toml", "a/Cargo.toml", false),
         ];
         for (pattern, path, expected) in table {
-            let path = located(path, Some(path), &format!("/w/{path}"));
-            let (named, touched) = look(pattern, &path);
+            let path = located_path(path, Some(path), &format!("/w/{path}"));
+            let (named, touched) = match_one(pattern, &path);
             assert_eq!(named, expected, "{pattern} on {}", path.info.input);
             assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
         }
@@ -591,21 +607,21 @@ mod tests {
             "/w/[S]ecrets/*.pem",
             "secrets/KEY*",
         ] {
-            let path = located(
+            let path = located_path(
                 "secrets/key.pem",
                 Some("secrets/key.pem"),
                 "/w/secrets/key.pem",
             );
-            assert_eq!(look(pattern, &path), (false, true), "{pattern}");
+            assert_eq!(match_one(pattern, &path), (false, true), "{pattern}");
         }
-        let path = located("a.x", Some("a.x"), "/w/a.x");
-        assert_eq!(look("[!A].x", &path), (true, true));
+        let path = located_path("a.x", Some("a.x"), "/w/a.x");
+        assert_eq!(match_one("[!A].x", &path), (true, true));
     }
 
     #[test]
     fn deny_pattern_also_matches_links_and_other_directories() {
-        let link = located("a/../link", Some("real.txt"), "/w/real.txt");
-        let other = located("/more/x.env", None, "/more/x.env");
+        let link = located_path("a/../link", Some("real.txt"), "/w/real.txt");
+        let other = located_path("/more/x.env", None, "/more/x.env");
         let table = [
             (&link, "link", true),
             (&link, "real.txt", true),
@@ -616,10 +632,10 @@ mod tests {
             (&other, "more/**", false),
         ];
         for (path, pattern, expected) in table {
-            let (_, touched) = look(pattern, path);
+            let (_, touched) = match_one(pattern, path);
             assert_eq!(touched, expected, "{pattern} on {}", path.info.input);
         }
-        let (named, _) = look("*.env", &other);
+        let (named, _) = match_one("*.env", &other);
         assert!(!named, "and allows nothing there");
     }
 
@@ -637,7 +653,7 @@ mod tests {
             assert!(error.contains(expected), "{pattern}: {error}");
         }
         for pattern in ["./src/*", "../x", "src/../x"] {
-            let error = PathSetsBuilder::default().read(pattern).unwrap_err();
+            let error = PathSetsBuilder::default().add(pattern).unwrap_err();
             assert!(error.to_string().contains("without `.`"), "{error}");
         }
     }

@@ -81,7 +81,7 @@ impl ToolApprovalPolicy {
 
     /// Returns the policy as one that can restrict but not approve.
     #[must_use]
-    pub fn tightening(mut self) -> Self {
+    pub fn with_only_tightens(mut self) -> Self {
         self.only_tightens = true;
         self
     }

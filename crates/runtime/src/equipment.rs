@@ -26,7 +26,7 @@ pub trait Equipment: Any + Send + Sync {
     }
 
     /// Notifies the equipment that the host's skills changed; it reloads them at the next boundary.
-    fn skills_updated(&self) {}
+    fn notify_skills_updated(&self) {}
 
     /// Returns the slash commands it offers to people. An agent's own command of the same name takes precedence.
     fn commands(&self) -> Vec<SlashCommand> {
@@ -34,14 +34,18 @@ pub trait Equipment: Any + Send + Sync {
     }
 
     /// Returns the agent that answers a prompt that is one of its commands. That agent replaces or wraps `agent`.
-    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
+    fn agent_for_command(
+        &self,
+        prompt: &[ContentBlock],
+        agent: &Arc<dyn Agent>,
+    ) -> Option<Arc<dyn Agent>> {
         let _ = (prompt, agent);
         None
     }
 
     /// Refreshes the equipment at the start of a turn or of an iteration, when nothing else is running. An
     /// error ends the turn.
-    async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    async fn refresh_at_boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let _ = cx;
         Ok(())
     }
@@ -81,7 +85,7 @@ impl EquipmentLink {
     }
 
     /// Sends a change to the session, which writes and publishes it some time after this returns.
-    pub async fn tell(&self, change: EquipmentChange) {
+    pub async fn report(&self, change: EquipmentChange) {
         if let Some(session) = self.0.upgrade() {
             // A closed session needs no update.
             let _ = session.send(TaskRequest::Equipped(change)).await;

@@ -103,7 +103,7 @@ pub enum SettingError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// The request was refused; the journal has a record of it.
-    #[error("{}", refusal(*.result, .owner.as_ref()))]
+    #[error("{}", refusal_message(*.result, .owner.as_ref()))]
     Refused {
         /// The reason.
         result: ControlResult,
@@ -120,7 +120,7 @@ pub enum ControlError {
     Closed,
 }
 
-fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
+fn refusal_message(result: ControlResult, owner: Option<&Actor>) -> String {
     let text = match result {
         ControlResult::AlreadyDelivered => "it was delivered already",
         ControlResult::AlreadyRevoked => "it was revoked already; inject it anew",
@@ -178,7 +178,7 @@ pub enum LiveClientError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotInControl {
     /// Another client controls the session, or no client does.
-    #[error("{}", not_in_control(.controller.as_deref()))]
+    #[error("{}", not_in_control_message(.controller.as_deref()))]
     NotController {
         /// The controller, if there is one.
         controller: Option<String>,
@@ -197,7 +197,7 @@ pub enum NotInControl {
     },
 }
 
-fn not_in_control(controller: Option<&str>) -> String {
+fn not_in_control_message(controller: Option<&str>) -> String {
     match controller {
         Some(controller) => format!("only {controller}, which controls the session, may do this"),
         None => "nobody controls the session; only whoever does may do this".to_owned(),
@@ -345,11 +345,11 @@ pub struct ToolError {
 impl ToolError {
     /// Returns a failure of the tool itself.
     pub fn new(message: impl std::fmt::Display) -> Self {
-        Self::of(ErrorCategory::ToolError, message)
+        Self::with_category(ErrorCategory::ToolError, message)
     }
 
     /// Returns a failure of this category.
-    pub fn of(category: ErrorCategory, message: impl std::fmt::Display) -> Self {
+    pub fn with_category(category: ErrorCategory, message: impl std::fmt::Display) -> Self {
         Self {
             message: message.to_string(),
             category,
@@ -365,7 +365,7 @@ impl From<HostError> for ToolError {
             HostError::Host(_) | HostError::Unsupported(_) => ErrorCategory::HostBridgeError,
             HostError::Failed(_) => ErrorCategory::ToolError,
         };
-        Self::of(category, error)
+        Self::with_category(category, error)
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     worker::ParentLink,
 };
 
-use checks::{check_cwd, check_own, check_own_cwd, same_dir};
+use checks::{check_cwd, check_own, check_own_cwd, is_same_dir};
 use stored::settle_crash;
 
 pub use config::HubConfig;
@@ -101,7 +101,7 @@ impl Hub {
 
     /// Returns the same hub for another principal.
     #[must_use]
-    pub fn of(&self, principal: Principal) -> Self {
+    pub fn for_principal(&self, principal: Principal) -> Self {
         let inner = self.inner.clone();
         Self { inner, principal }
     }
@@ -151,13 +151,13 @@ impl Hub {
         + 'static,
     ) -> Result<Controller, SessionError> {
         let id = meta.thread_id.clone();
-        let cell = self.cell(&id)?;
+        let cell = self.get_or_insert_cell(&id)?;
         let config = self.inner.config.clone();
         let open = async {
-            let (log, meta, view) = blocking(move || create(&config, meta)).await?;
+            let (log, meta, view) = run_blocking(move || create(&config, meta)).await?;
             Ok(self.serve(meta, log, view, role))
         };
-        self.fill(&id, cell, open).await
+        self.fill_cell(&id, cell, open).await
     }
 
     /// Opens a session, or returns it if it is open. A `cwd` must match the session's own.
@@ -179,7 +179,7 @@ impl Hub {
     ) -> BoxFuture<'a, Result<Controller, SessionError>> {
         Box::pin(async move {
             loop {
-                let (cell, role) = (self.cell(id)?, role.clone());
+                let (cell, role) = (self.get_or_insert_cell(id)?, role.clone());
                 let open = async {
                     let (store, wanted) = (self.inner.config.store.clone(), id.clone());
                     let (principal, new) = (self.principal.clone(), or_new.clone());
@@ -189,7 +189,7 @@ impl Hub {
                         store.open(&wanted)
                     };
                     let store = self.inner.config.store.clone();
-                    let found = blocking(move || match (open(), new) {
+                    let found = run_blocking(move || match (open(), new) {
                         (Err(JournalError::NotFound(_)), Some(meta)) => {
                             match store.create(meta.clone()) {
                                 // The session belongs to another principal, or another process created it first.
@@ -210,7 +210,7 @@ impl Hub {
                     let settled = settle_crash(&self.inner.config, opened)?;
                     Ok(self.serve(settled.meta, settled.log, settled.view, role))
                 };
-                let session = self.fill(id, cell, open).await?;
+                let session = self.fill_cell(id, cell, open).await?;
                 check_own(&self.principal, session.meta())?;
                 // Its task may have ended without being removed from the list yet.
                 if session.is_closed() {
@@ -225,20 +225,20 @@ impl Hub {
 
     /// Returns the session if it is open here.
     #[must_use]
-    pub fn live(&self, id: &SessionId) -> Option<Controller> {
+    pub fn live_session(&self, id: &SessionId) -> Option<Controller> {
         let live = lock(&self.inner.live);
         let session = live.as_ref()?.get(id)?.get().cloned();
-        session.filter(|session| !session.is_closed() && self.sees(session.meta()))
+        session.filter(|session| !session.is_closed() && self.owns_session(session.meta()))
     }
 
     /// Whether this principal has such a session, open or not.
     pub async fn has(&self, id: &SessionId) -> bool {
-        if self.live(id).is_some() {
+        if self.live_session(id).is_some() {
             return true;
         }
         let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-        let meta = blocking(move || store.meta(&wanted)).await;
-        meta.is_ok_and(|meta| self.sees(&meta))
+        let meta = run_blocking(move || store.meta(&wanted)).await;
+        meta.is_ok_and(|meta| self.owns_session(&meta))
     }
 
     /// Opens the session of this id, or creates it, for clients that compute their session's id. An existing
@@ -266,7 +266,7 @@ impl Hub {
             let (source, principal) = (id.clone(), self.principal.clone());
             let copy = move |config: &HubConfig, meta| {
                 check_own(&principal, &config.store.meta(&source)?)?;
-                copy::copy(config, &source, meta)
+                copy::copy_history(config, &source, meta)
             };
             self.create_as(meta, self.own_role(), copy).await
         })
@@ -274,7 +274,7 @@ impl Hub {
 
     /// Closes a session: cancels its turn, settles it and releases its lock. Does nothing if it is not open.
     pub async fn close(&self, id: &SessionId) {
-        if let Some(session) = self.live(id) {
+        if let Some(session) = self.live_session(id) {
             session.close(true).await;
         }
         self.close_workers(id).await;
@@ -283,18 +283,18 @@ impl Hub {
     /// Removes a session permanently, and the sessions of its workers.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
         let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-        match blocking(move || store.meta(&wanted)).await {
+        match run_blocking(move || store.meta(&wanted)).await {
             Ok(meta) => check_own(&self.principal, &meta)?,
             // The owner of the process may remove the remains of a session without readable metadata.
             Err(error) if !self.principal.is_owner() => return Err(error.into()),
             Err(_) => {}
         }
-        if let Some(session) = self.live(id) {
+        if let Some(session) = self.live_session(id) {
             session.close(false).await;
         }
         self.close_workers(id).await;
         let (store, id) = (self.inner.config.store.clone(), id.clone());
-        Ok(blocking(move || store.delete(&id)).await?)
+        Ok(run_blocking(move || store.delete(&id)).await?)
     }
 
     /// Closes the sessions of all principals and rejects any further open.
@@ -333,24 +333,24 @@ impl Hub {
             created: self.inner.config.clock.now(),
             parent,
             worker: None,
-            principal: self.principal.recorded(),
+            principal: self.principal.recorded_name(),
             failed: false,
             archived: false,
         }
     }
 
     /// Whether this principal owns a session.
-    fn sees(&self, meta: &SessionMeta) -> bool {
+    fn owns_session(&self, meta: &SessionMeta) -> bool {
         self.principal.owns(meta.principal.as_deref())
     }
 
-    fn cell(&self, id: &SessionId) -> Result<SessionCell, SessionError> {
+    fn get_or_insert_cell(&self, id: &SessionId) -> Result<SessionCell, SessionError> {
         let mut live = lock(&self.inner.live);
         let live = live.as_mut().ok_or(SessionError::ShuttingDown)?;
         Ok(live.entry(id.clone()).or_default().clone())
     }
 
-    async fn fill(
+    async fn fill_cell(
         &self,
         id: &SessionId,
         cell: SessionCell,
@@ -384,7 +384,7 @@ impl Hub {
             None => config.equip.equip(NewEquipment {
                 session: id.clone(),
                 cwd: meta.directory.clone(),
-                files: config.store.files(&id),
+                files: config.store.files_folder(&id),
                 link: EquipmentLink(sender.downgrade()),
             }),
         };
@@ -469,7 +469,7 @@ async fn close_all(sessions: impl Iterator<Item = Controller>) {
     while closing.join_next().await.is_some() {}
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
 ) -> Result<T, JournalError> {
     match tokio::task::spawn_blocking(work).await {

@@ -92,7 +92,7 @@ impl ServeOptions {
         }
     }
 
-    pub(crate) fn acp(&self) -> AcpConfig {
+    pub(crate) fn acp_config(&self) -> AcpConfig {
         AcpConfig {
             profile: self.profile,
             host_bridge: self.host_bridge,
@@ -112,11 +112,11 @@ const HOST_CALL_TIMEOUT: &str = "HARN_HOST_CALL_TIMEOUT_SECS";
 /// Reads how long a host may take to answer from `HARN_HOST_CALL_TIMEOUT_SECS`, a whole number of seconds.
 /// Returns an error for any other value.
 pub fn chosen_host_call_timeout() -> Result<Option<Duration>> {
-    let chosen = environment(HOST_CALL_TIMEOUT);
-    chosen.as_deref().map(whole_seconds).transpose()
+    let chosen = read_env_var(HOST_CALL_TIMEOUT);
+    chosen.as_deref().map(parse_whole_seconds).transpose()
 }
 
-fn whole_seconds(text: &OsStr) -> Result<Duration> {
+fn parse_whole_seconds(text: &OsStr) -> Result<Duration> {
     // A `u32`, because the largest `u64` overflows clocks.
     let seconds = text.to_str().and_then(|text| text.parse::<u32>().ok());
     match seconds {
@@ -132,7 +132,7 @@ fn whole_seconds(text: &OsStr) -> Result<Duration> {
 /// Returns the default directory of sessions: `$XDG_STATE_HOME/harn`, else `~/.local/state/harn`, on macOS
 /// `~/Library/Application Support/harn`. Without `HOME`, `~` is the home directory in the user database.
 pub fn default_state_dir() -> Result<PathBuf> {
-    own_dir(environment, home_dir(), "XDG_STATE_HOME", ".local/state").context(
+    resolve_own_dir(read_env_var, home_dir(), "XDG_STATE_HOME", ".local/state").context(
         "there is no place to keep sessions in: HOME is not an absolute path, or is not set and this user has \
          no home directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
     )
@@ -142,7 +142,7 @@ pub fn default_state_dir() -> Result<PathBuf> {
 /// `~/Library/Application Support/harn`; none without a home directory.
 #[must_use]
 pub fn default_config_dir() -> Option<PathBuf> {
-    own_dir(environment, home_dir(), "XDG_CONFIG_HOME", ".config")
+    resolve_own_dir(read_env_var, home_dir(), "XDG_CONFIG_HOME", ".config")
 }
 
 /// Reads an environment variable. The rest of the project receives the values from here.
@@ -150,7 +150,7 @@ pub fn default_config_dir() -> Option<PathBuf> {
     clippy::disallowed_methods,
     reason = "everyone else is handed what it says"
 )]
-pub(crate) fn environment(name: &str) -> Option<OsString> {
+pub(crate) fn read_env_var(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn home_dir() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-fn own_dir(
+fn resolve_own_dir(
     env: impl Fn(&str) -> Option<OsString>,
     home: Option<PathBuf>,
     chosen: &str,
@@ -182,13 +182,13 @@ fn own_dir(
 mod tests {
     use super::*;
 
-    fn chosen(home: Option<&str>, vars: &[(&str, &str)]) -> Option<PathBuf> {
+    fn resolve_state_dir(home: Option<&str>, vars: &[(&str, &str)]) -> Option<PathBuf> {
         let env = |name: &str| {
             let found = vars.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| OsString::from(value))
         };
         let home = home.map(PathBuf::from);
-        own_dir(env, home, "XDG_STATE_HOME", ".local/state")
+        resolve_own_dir(env, home, "XDG_STATE_HOME", ".local/state")
     }
 
     #[test]
@@ -200,24 +200,27 @@ mod tests {
         };
         let home = Some("/home/ada");
         let state = |dir| [("XDG_STATE_HOME", dir)];
-        assert_eq!(chosen(home, &[]), Some(usual.into()));
+        assert_eq!(resolve_state_dir(home, &[]), Some(usual.into()));
         assert_eq!(
-            chosen(home, &state("/var/state")),
+            resolve_state_dir(home, &state("/var/state")),
             Some("/var/state/harn".into())
         );
-        assert_eq!(chosen(home, &state("relative")), Some(usual.into()));
         assert_eq!(
-            chosen(None, &state("/var/state")),
+            resolve_state_dir(home, &state("relative")),
+            Some(usual.into())
+        );
+        assert_eq!(
+            resolve_state_dir(None, &state("/var/state")),
             Some("/var/state/harn".into())
         );
-        assert_eq!(chosen(None, &[]), None);
+        assert_eq!(resolve_state_dir(None, &[]), None);
     }
 
     #[test]
     fn chosen_timeout_applies_to_every_request_to_a_host() {
         let mut options = ServeOptions::new("/state");
         assert_eq!(options.deadlines(), HostDeadlines::default());
-        options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());
+        options.host_call_timeout = Some(parse_whole_seconds("7".as_ref()).unwrap());
         let limit = Duration::from_secs(7);
         let usual = HostDeadlines::default();
         let all = HostDeadlines {
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn a_timeout_is_a_positive_whole_number() {
         for wrong in ["", "0", "-1", "1.5", "10s", " 10", "4294967296"] {
-            let error = whole_seconds(wrong.as_ref()).unwrap_err().to_string();
+            let error = parse_whole_seconds(wrong.as_ref()).unwrap_err().to_string();
             let told =
                 format!("HARN_HOST_CALL_TIMEOUT_SECS is `{wrong}`; it must be a whole number");
             assert!(error.starts_with(&told), "{error}");

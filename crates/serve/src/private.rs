@@ -8,10 +8,10 @@ use std::{
 
 /// Creates a folder and its missing parents.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    folder().recursive(true).create(path)
+    folder_builder().recursive(true).create(path)
 }
 
-pub(crate) fn folder() -> DirBuilder {
+pub(crate) fn folder_builder() -> DirBuilder {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -20,7 +20,7 @@ pub(crate) fn folder() -> DirBuilder {
 }
 
 /// Returns options that create a missing file with mode 0600.
-pub(crate) fn file() -> OpenOptions {
+pub(crate) fn file_options() -> OpenOptions {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]

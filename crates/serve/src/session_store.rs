@@ -28,8 +28,8 @@ pub(crate) struct SessionStorage {
 }
 
 /// Returns the store that the options select. Creates nothing.
-pub(crate) fn of(options: &ServeOptions) -> SessionStorage {
-    match apart(options) {
+pub(crate) fn select_storage(options: &ServeOptions) -> SessionStorage {
+    match separate_sessions_dir(options) {
         None => SessionStorage {
             store: Arc::new(JsonlStore::new(&options.state_dir)),
             believed: true,
@@ -43,7 +43,7 @@ pub(crate) fn of(options: &ServeOptions) -> SessionStorage {
 
 /// Checks that sessions can be stored: a separate directory must be a plain folder, or not exist yet.
 pub(crate) fn check(options: &ServeOptions) -> Result<()> {
-    match apart(options) {
+    match separate_sessions_dir(options) {
         // The error already names the path.
         Some(root) => UntrustedStore::new(root)
             .check()
@@ -53,7 +53,7 @@ pub(crate) fn check(options: &ServeOptions) -> Result<()> {
 }
 
 /// Returns the sessions directory, if it is not the state directory.
-fn apart(options: &ServeOptions) -> Option<PathBuf> {
+fn separate_sessions_dir(options: &ServeOptions) -> Option<PathBuf> {
     // Remove a slash at the end: it would make a lookup follow a link.
     let root: PathBuf = options.sessions_dir.as_deref()?.components().collect();
     let state = &options.state_dir;
@@ -80,20 +80,20 @@ impl UntrustedStore {
         }
     }
 
-    fn threads(&self) -> PathBuf {
+    fn threads_dir(&self) -> PathBuf {
         self.root.join(THREADS)
     }
 
     fn check(&self) -> Result<(), JournalError> {
-        plain(&self.root, ExpectedPathKind::Folder)?;
-        plain(&self.threads(), ExpectedPathKind::Folder)
+        check_plain(&self.root, ExpectedPathKind::Folder)?;
+        check_plain(&self.threads_dir(), ExpectedPathKind::Folder)
     }
 
     /// Checks that a session's folder and its entries are no links. A missing folder passes.
     fn check_session(&self, id: &SessionId) -> Result<(), JournalError> {
         self.check()?;
         // The inner store rejects an id that is no folder name.
-        let Some(folder) = self.inner.files(id) else {
+        let Some(folder) = self.inner.files_folder(id) else {
             return Ok(());
         };
         let Some(folder) = folder.parent() else {
@@ -104,28 +104,31 @@ impl UntrustedStore {
 
     /// Creates the folder, readable only by its owner and ignored by git, so that sessions are not published by
     /// accident. Changes nothing if the folder exists.
-    fn make(&self) -> Result<(), JournalError> {
+    fn create_root(&self) -> Result<(), JournalError> {
         if self.root.exists() {
             return Ok(());
         }
-        let failed = |error| at(&self.root, error);
+        let failed = |error| io_error_at(&self.root, error);
         if let Some(parent) = self.root.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        match private::folder().create(&self.root) {
+        match private::folder_builder().create(&self.root) {
             Ok(()) => {}
             // Another process created it and does the rest.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             Err(error) => return Err(failed(error)),
         }
         let ignore = self.root.join(".gitignore");
-        let file = private::file().write(true).create_new(true).open(&ignore);
+        let file = private::file_options()
+            .write(true)
+            .create_new(true)
+            .open(&ignore);
         let written = file.and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
         written.map_err(|error| {
             // Clean up for the next attempt, and return the first error.
             let _ = fs::remove_file(&ignore);
             let _ = fs::remove_dir(&self.root);
-            at(&ignore, error)
+            io_error_at(&ignore, error)
         })
     }
 }
@@ -133,7 +136,7 @@ impl UntrustedStore {
 impl Store for UntrustedStore {
     fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         self.check()?;
-        self.make()?;
+        self.create_root()?;
         self.inner.create(meta)
     }
 
@@ -155,16 +158,16 @@ impl Store for UntrustedStore {
     /// Fails as a whole when one session contains a link, because the inner store reads every session to list any.
     fn list(&self) -> Result<StoreListing, JournalError> {
         self.check()?;
-        let threads = self.threads();
+        let threads = self.threads_dir();
         let folders = match fs::read_dir(&threads) {
             Ok(folders) => folders,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(StoreListing::default());
             }
-            Err(error) => return Err(at(&threads, error)),
+            Err(error) => return Err(io_error_at(&threads, error)),
         };
         for folder in folders {
-            check_all_in(&folder.map_err(|error| at(&threads, error))?.path())?;
+            check_all_in(&folder.map_err(|error| io_error_at(&threads, error))?.path())?;
         }
         self.inner.list()
     }
@@ -179,30 +182,30 @@ impl Store for UntrustedStore {
         self.inner.delete(id)
     }
 
-    fn place(&self, id: &SessionId) -> Option<SessionPaths> {
-        self.inner.place(id)
+    fn session_paths(&self, id: &SessionId) -> Option<SessionPaths> {
+        self.inner.session_paths(id)
     }
 
     fn root(&self) -> Option<PathBuf> {
         self.inner.root()
     }
 
-    fn files(&self, id: &SessionId) -> Option<PathBuf> {
-        self.inner.files(id)
+    fn files_folder(&self, id: &SessionId) -> Option<PathBuf> {
+        self.inner.files_folder(id)
     }
 }
 
 /// Checks that a session's folder and its entries are no links. A path that is no folder is no session, and passes.
 fn check_all_in(folder: &Path) -> Result<(), JournalError> {
-    plain(folder, ExpectedPathKind::Either)?;
+    check_plain(folder, ExpectedPathKind::Either)?;
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if is_no_folder(&error) => return Ok(()),
-        Err(error) => return Err(at(folder, error)),
+        Err(error) => return Err(io_error_at(folder, error)),
     };
     for entry in entries {
-        let path = entry.map_err(|error| at(folder, error))?.path();
-        plain(&path, ExpectedPathKind::Either)?;
+        let path = entry.map_err(|error| io_error_at(folder, error))?.path();
+        check_plain(&path, ExpectedPathKind::Either)?;
     }
     Ok(())
 }
@@ -220,11 +223,11 @@ enum ExpectedPathKind {
 }
 
 /// Checks that the path has the expected kind, or that nothing exists there.
-fn plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> {
+fn check_plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found.file_type(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(at(path, error)),
+        Err(error) => return Err(io_error_at(path, error)),
     };
     let wrong = if found.is_symlink() {
         "it is a link, which could lead anywhere; sessions are kept in plain folders only"
@@ -236,10 +239,10 @@ fn plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> {
             ExpectedPathKind::Either => "it is neither a file nor a folder",
         }
     };
-    Err(at(path, io::Error::other(wrong)))
+    Err(io_error_at(path, io::Error::other(wrong)))
 }
 
-fn at(path: &Path, source: io::Error) -> JournalError {
+fn io_error_at(path: &Path, source: io::Error) -> JournalError {
     let path = path.to_owned();
     JournalError::Io { path, source }
 }

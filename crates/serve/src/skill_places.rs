@@ -9,7 +9,7 @@ use harn_tools::skills::SkillPlaces;
 
 use crate::{
     default_config_dir,
-    options::{environment, home_dir},
+    options::{home_dir, read_env_var},
 };
 
 /// The variable with folders of skills.
@@ -20,10 +20,10 @@ const SYSTEM: &str = "/etc/harn/skills";
 /// Returns the skill folders of this process, and the `named` ones of its command line.
 pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
     let config = default_config_dir();
-    of(environment, home_dir(), named, config.as_deref())
+    collect_skill_places(read_env_var, home_dir(), named, config.as_deref())
 }
 
-fn of(
+fn collect_skill_places(
     var: impl Fn(&str) -> Option<OsString>,
     home: Option<PathBuf>,
     named: Vec<PathBuf>,
@@ -56,7 +56,8 @@ mod tests {
             _ => None,
         };
         let home = Some("/home/ada".into());
-        let places = of(var, home, vec!["/named".into()], Some(Path::new("/cfg")));
+        let places =
+            collect_skill_places(var, home, vec!["/named".into()], Some(Path::new("/cfg")));
         assert_eq!(places.cli, [Path::new("/named")]);
         assert_eq!(places.env, [Path::new("/a"), Path::new("/b")]);
         assert_eq!(
@@ -65,7 +66,7 @@ mod tests {
         );
         assert_eq!(places.system, [Path::new(SYSTEM), Path::new("/cfg/skills")]);
         assert_eq!(places.home.as_deref(), Some(Path::new("/home/ada")));
-        let nothing = of(|_| None, None, Vec::new(), None);
+        let nothing = collect_skill_places(|_| None, None, Vec::new(), None);
         assert_eq!((nothing.user, nothing.env.len()), (None, 0));
     }
 }

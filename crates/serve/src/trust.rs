@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harn_model::{Timestamp, rfc3339};
+use harn_model::{Timestamp, format_rfc3339};
 use harn_policy::PolicyError;
 use harn_tools::TrustLookup;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ impl WorkspaceTrustStore {
     }
 
     pub(crate) fn all(&self) -> Result<Vec<TrustedWorkspace>, PolicyError> {
-        self.0.look(|file| file.workspace.clone())
+        self.0.read_with(|file| file.workspace.clone())
     }
 
     /// Trusts a workspace and everything in it; returns its canonical path. Rejects `home` and its parents.
@@ -84,7 +84,7 @@ impl WorkspaceTrustStore {
         home: Option<&Path>,
         at: Timestamp,
     ) -> Result<PathBuf, TrustError> {
-        let path = real(workspace)?;
+        let path = canonicalize_folder(workspace)?;
         let home = home.and_then(|home| home.canonicalize().ok());
         if path.parent().is_none() || home.is_some_and(|home| home.starts_with(&path)) {
             return Err(TrustError::TooWide(path));
@@ -93,7 +93,7 @@ impl WorkspaceTrustStore {
             if !file.workspace.iter().any(|known| known.path == path) {
                 file.workspace.push(TrustedWorkspace {
                     path: path.clone(),
-                    since: rfc3339(at),
+                    since: format_rfc3339(at),
                 });
             }
         })?;
@@ -103,9 +103,9 @@ impl WorkspaceTrustStore {
     /// Revokes the trust in a workspace; returns whether that path was trusted.
     pub(crate) fn revoke(&self, workspace: &Path) -> Result<bool, TrustError> {
         // A deleted workspace can be named by its old path.
-        let path = real(workspace).unwrap_or_else(|_| workspace.to_owned());
+        let path = canonicalize_folder(workspace).unwrap_or_else(|_| workspace.to_owned());
         let gone = |known: &TrustedWorkspace| known.path == path;
-        if !self.0.look(|file| file.workspace.iter().any(gone))? {
+        if !self.0.read_with(|file| file.workspace.iter().any(gone))? {
             return Ok(false);
         }
         self.0
@@ -114,11 +114,11 @@ impl WorkspaceTrustStore {
     }
 
     /// Returns the trusted workspace that contains the canonical path of a directory.
-    pub(crate) fn covering(&self, directory: &Path) -> Result<Option<PathBuf>, PolicyError> {
+    pub(crate) fn find_covering(&self, directory: &Path) -> Result<Option<PathBuf>, PolicyError> {
         let Ok(real) = directory.canonicalize() else {
             return Ok(None);
         };
-        self.0.look(|file| {
+        self.0.read_with(|file| {
             let mut known = file.workspace.iter();
             let found = known.find(|known| real.starts_with(&known.path));
             found.map(|known| known.path.clone())
@@ -129,7 +129,7 @@ impl WorkspaceTrustStore {
 impl TrustLookup for WorkspaceTrustStore {
     /// An unreadable file means that no workspace is trusted.
     fn is_trusted(&self, workspace: &Path) -> bool {
-        match self.covering(workspace) {
+        match self.find_covering(workspace) {
             Ok(found) => found.is_some(),
             Err(error) => {
                 tracing::warn!(%error, "no workspace is trusted");
@@ -139,7 +139,7 @@ impl TrustLookup for WorkspaceTrustStore {
     }
 }
 
-fn real(workspace: &Path) -> Result<PathBuf, TrustError> {
+fn canonicalize_folder(workspace: &Path) -> Result<PathBuf, TrustError> {
     let no_folder = |why: String| TrustError::NoFolder {
         path: workspace.to_owned(),
         why,
@@ -169,21 +169,26 @@ mod tests {
         }
         let (w, state) = (dir.path().join("w"), dir.path().join("state"));
         let trusted = WorkspaceTrustStore::new(&state);
-        assert_eq!(trusted.covering(&w).unwrap(), None);
+        assert_eq!(trusted.find_covering(&w).unwrap(), None);
         assert!(!state.exists(), "looking makes nothing");
         let real = trusted.trust(&w, Some(dir.path()), 0).unwrap();
         // Another process sees it.
         let trusted = WorkspaceTrustStore::new(&state);
-        assert_eq!(trusted.covering(&w).unwrap(), Some(real.clone()));
-        assert_eq!(trusted.covering(&w.join("sub")).unwrap(), Some(real));
-        assert_eq!(trusted.covering(&dir.path().join("w-else")).unwrap(), None);
+        assert_eq!(trusted.find_covering(&w).unwrap(), Some(real.clone()));
+        assert_eq!(trusted.find_covering(&w.join("sub")).unwrap(), Some(real));
         assert_eq!(
-            trusted.covering(&dir.path().join("w/../w-else")).unwrap(),
+            trusted.find_covering(&dir.path().join("w-else")).unwrap(),
+            None
+        );
+        assert_eq!(
+            trusted
+                .find_covering(&dir.path().join("w/../w-else"))
+                .unwrap(),
             None
         );
         assert!(trusted.revoke(&w).unwrap());
         assert!(!trusted.revoke(&w).unwrap());
-        assert_eq!(trusted.covering(&w).unwrap(), None);
+        assert_eq!(trusted.find_covering(&w).unwrap(), None);
     }
 
     #[cfg(unix)]
@@ -197,7 +202,7 @@ mod tests {
         std::os::unix::fs::symlink(dir.path().join("bad"), &link).unwrap();
         let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
         trusted.trust(&dir.path().join("good"), None, 0).unwrap();
-        assert_eq!(trusted.covering(&link).unwrap(), None);
+        assert_eq!(trusted.find_covering(&link).unwrap(), None);
     }
 
     #[test]
@@ -219,7 +224,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
         let trusted = WorkspaceTrustStore::new(dir.path());
-        let error = trusted.covering(dir.path()).unwrap_err().to_string();
+        let error = trusted.find_covering(dir.path()).unwrap_err().to_string();
         assert!(error.contains(FILE), "{error}");
     }
 }

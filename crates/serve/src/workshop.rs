@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     RandomIds, ServeOptions, SystemClock,
-    options::{TOKEN_VARIABLE, environment},
+    options::{TOKEN_VARIABLE, read_env_var},
     rules::{self, FileRules},
     session_store::{self, SessionStorage},
     trust::WorkspaceTrustStore,
@@ -32,13 +32,13 @@ use crate::{
 /// Assembles a hub around an agent, for callers with their own runtime and connections. Touches nothing on disk
 /// until the first session is created. Call [`Hub::shutdown`] when done.
 pub fn hub(agent: impl Agent, options: &ServeOptions) -> Hub {
-    assemble(Arc::new(agent), options, this_machine())
+    assemble(Arc::new(agent), options, local_host())
 }
 
 /// Returns this machine as a host, with the shells that the environment names.
-fn this_machine() -> LocalHost {
+fn local_host() -> LocalHost {
     let named = LocalShellWorld::VARIABLES.map(|name| {
-        let value = environment(name)?.into_string().ok()?;
+        let value = read_env_var(name)?.into_string().ok()?;
         Some((name.to_owned(), value))
     });
     let world = LocalShellWorld::new(named.into_iter().flatten());
@@ -47,7 +47,7 @@ fn this_machine() -> LocalHost {
 
 fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> Hub {
     let clock = Arc::new(SystemClock::new());
-    let SessionStorage { store, believed } = session_store::of(options);
+    let SessionStorage { store, believed } = session_store::select_storage(options);
     let mut config = HubConfig::new(
         agent,
         store,
@@ -57,7 +57,7 @@ fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> 
         Arc::new(DiskProbe),
     );
     config.rules = Arc::new(FileRules::new(options));
-    config.protected = rules::protected(options);
+    config.protected = rules::protected_paths(options);
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
     config.forgetful = !believed;
@@ -70,7 +70,7 @@ struct LazyToolboxes(LazyLock<Toolboxes, Box<dyn FnOnce() -> Toolboxes + Send>>)
 
 impl LazyToolboxes {
     fn new(options: ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Self {
-        let toolboxes = move || toolboxes(&options, local, clock);
+        let toolboxes = move || build_toolboxes(&options, local, clock);
         Self(LazyLock::new(Box::new(toolboxes)))
     }
 }
@@ -82,7 +82,7 @@ impl EquipmentProvider for LazyToolboxes {
 }
 
 /// Builds the toolboxes: tools, skills and MCP servers, from the environment of this process.
-fn toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
+fn build_toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
     #[allow(
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
@@ -109,7 +109,7 @@ fn toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) 
 }
 
 /// Creates a runtime for the thread that waits for signals, deadlines and the end.
-pub(crate) fn waiting_room() -> io::Result<Runtime> {
+pub(crate) fn build_waiting_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
@@ -136,7 +136,7 @@ impl ServerRuntime {
             .thread_name("harn-worker")
             .enable_all()
             .build()?;
-        let local = this_machine();
+        let local = local_host();
         Ok(Self {
             hub: assemble(agent, options, local.clone()),
             local,
@@ -199,9 +199,9 @@ mod tests {
     struct FirstOutputSink(mpsc::SyncSender<()>);
 
     impl CommandSink for FirstOutputSink {
-        fn terminal(&mut self, _: &str) {}
+        fn on_terminal(&mut self, _: &str) {}
 
-        fn output(&mut self, _: &str) {
+        fn on_output(&mut self, _: &str) {
             let _ = self.0.try_send(());
         }
     }

@@ -72,7 +72,7 @@ fn front_end(name: &str) -> Option<Serve> {
 fn start(front_end: &str, state: &tempfile::TempDir) -> client::Agent {
     let mut itself = Command::new(std::env::current_exe().unwrap());
     let mut agent = client::Agent::start(itself.arg(front_end).arg(state.path()));
-    assert_eq!(agent.line(), "printed too early to be caught");
+    assert_eq!(agent.next_line(), "printed too early to be caught");
     agent
 }
 
@@ -81,8 +81,8 @@ fn prints_go_to_stderr() {
     let mut agent = start("acp", &state);
     let session = agent.open(state.path());
     let id = agent.prompt(&session, "make some noise");
-    assert_eq!(agent.answer(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(agent.said(), "said");
+    assert_eq!(agent.read_answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(agent.agent_text(), "said");
     assert_prints_apart(agent);
 }
 
@@ -119,5 +119,5 @@ fn an_agent_that_blocks_does_not_keep_us() {
         thread::sleep(Duration::from_millis(10));
     }
     agent.close_stdin();
-    assert!(agent.exit().success());
+    assert!(agent.wait_for_exit().success());
 }

@@ -60,7 +60,7 @@ pub(crate) async fn respond(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let (head, body) = request.into_parts();
-    let format = StreamFormat::of(&head.headers);
+    let format = StreamFormat::from_headers(&head.headers);
     let limit = visit.limit;
     let body = body::read(&head.headers, body, limit, usize::MAX).await;
     let body = body.map_err(|error| match error {
@@ -77,26 +77,28 @@ pub(crate) async fn respond(
     }
     let (rooms, sessions) = (visit.rooms, &visit.sessions);
     let client =
-        DocumentClient::come(visit.hub, rooms, sessions, visit.coming, visit.directory).await?;
+        DocumentClient::connect(visit.hub, rooms, sessions, visit.coming, visit.directory).await?;
     let room = client.room().clone();
     let mut attendance = AssistantClient::new(client, visit.detached || asked.detached);
-    let refused = carry_out(&mut attendance, asked.commands).await.err();
+    let refused = execute_commands(&mut attendance, asked.commands)
+        .await
+        .err();
     // The effect of a command is in the document a moment later. Before that the session seems idle, and a page
     // would see its own message vanish.
-    if let Some(seq) = room.session().dealt_with().await {
-        room.caught_up(seq).await;
+    if let Some(seq) = room.session().wait_until_processed().await {
+        room.wait_until_folded(seq).await;
     }
     let reply = AssistantResponse::new(format, room, attendance, refused, visit.ending);
     Ok(format.response(reply.body(visit.member)))
 }
 
 /// Executes commands in order, up to one that is rejected; none if one of them is malformed.
-async fn carry_out(
+async fn execute_commands(
     attendance: &mut AssistantClient,
     commands: Result<Vec<ClientCommand>, ClientCommandError>,
 ) -> Result<(), ClientCommandError> {
     for command in commands? {
-        attendance.carry_out(command).await?;
+        attendance.execute(command).await?;
     }
     Ok(())
 }

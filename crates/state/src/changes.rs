@@ -47,7 +47,7 @@ impl DocumentChanges {
         }
         let Ok(value) = serde_json::to_value(value) else {
             // Every value in a document serialises; if one did not, an operation without it would be wrong.
-            self.tell_anew();
+            self.require_whole_document();
             return;
         };
         self.put(path, value);
@@ -66,7 +66,7 @@ impl DocumentChanges {
             self.operations.push(DocumentOperation::Set { path, value });
             self.held += OPERATION;
         }
-        self.hold(more);
+        self.add_size(more);
     }
 
     /// Appends to the text at a path.
@@ -84,18 +84,18 @@ impl DocumentChanges {
                 .push(DocumentOperation::AppendText { path, value });
             self.held += OPERATION;
         }
-        self.hold(more.len());
+        self.add_size(more.len());
     }
 
-    fn hold(&mut self, more: usize) {
+    fn add_size(&mut self, more: usize) {
         self.held += more;
         if self.held > MOST_BYTES {
-            self.tell_anew();
+            self.require_whole_document();
         }
     }
 
     /// Requires that the whole document is sent.
-    pub(crate) fn tell_anew(&mut self) {
+    pub(crate) fn require_whole_document(&mut self) {
         self.anew = true;
         self.operations = Vec::new();
     }
@@ -166,7 +166,7 @@ mod tests {
         let mut changes = DocumentChanges::default();
         assert!(changes.is_empty());
         changes.set(at!["status"], &"running");
-        changes.tell_anew();
+        changes.require_whole_document();
         changes.append(at!["error"], "more");
         assert!(!changes.is_empty());
         assert_eq!(changes.operations(), None);

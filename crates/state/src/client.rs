@@ -40,7 +40,7 @@ pub(crate) struct DocumentClient {
 
 impl DocumentClient {
     /// Opens the session that a client chooses, and attaches the client to it.
-    pub(crate) async fn come(
+    pub(crate) async fn connect(
         hub: Hub,
         rooms: Arc<Rooms>,
         sessions: &LastSessions,
@@ -49,9 +49,9 @@ impl DocumentClient {
     ) -> Result<Self, StateError> {
         let cwd = coming.cwd.unwrap_or(directory);
         let session = sessions.open(&hub, &coming.session, cwd).await?;
-        let room = rooms.enter(&hub, session).await?;
+        let room = rooms.open_room(&hub, session).await?;
         let ClientOptions { name, watches, .. } = coming;
-        let seat = sit(&room, name.as_deref(), watches).await?;
+        let seat = attach_to_room(&room, name.as_deref(), watches).await?;
         Ok(Self {
             hub,
             rooms,
@@ -76,10 +76,13 @@ impl DocumentClient {
     }
 
     /// Switches to another session. If that fails, the client stays in the current one.
-    pub(crate) async fn go(&mut self, id: &SessionId) -> Result<(), ClientCommandError> {
+    pub(crate) async fn switch_session(
+        &mut self,
+        id: &SessionId,
+    ) -> Result<(), ClientCommandError> {
         let session = self.hub.open(id, None).await.map_err(StateError::from)?;
-        let room = self.rooms.enter(&self.hub, session).await?;
-        let seat = sit(&room, self.name.as_deref(), self.watches).await?;
+        let room = self.rooms.open_room(&self.hub, session).await?;
+        let seat = attach_to_room(&room, self.name.as_deref(), self.watches).await?;
         // The seat at the other session ends with the last handle to it.
         (self.room, self.seat, self.went) = (room, seat, true);
         Ok(())
@@ -91,7 +94,7 @@ impl DocumentClient {
     }
 
     /// Whether it switched sessions since the last call, even to the same session.
-    pub(crate) fn went(&mut self) -> bool {
+    pub(crate) fn take_switched(&mut self) -> bool {
         std::mem::take(&mut self.went)
     }
 
@@ -116,11 +119,13 @@ impl DocumentClient {
 
     /// Returns the term of this client as the asked one, which an answer needs to count, and the turn that the
     /// answer continues. Questions go to the controller.
-    pub(crate) async fn asked(&self) -> Result<(SeatTerm, Option<TurnId>), ClientCommandError> {
+    pub(crate) async fn answering_term(
+        &self,
+    ) -> Result<(SeatTerm, Option<TurnId>), ClientCommandError> {
         // First, so that it is the turn that asks, or one that has ended.
         let turn = self.seat.cancel_target();
         self.drive(DriverAction::Answer).await?;
-        match self.seat.asked() {
+        match self.seat.answering_term() {
             (Some(term), _) => Ok((term, turn)),
             (None, _) => Err(ClientCommandError::bad(
                 "somebody else is asked just now; who decides is about to change, try again",
@@ -130,20 +135,20 @@ impl DocumentClient {
 
     /// Takes control, also from another controller.
     pub(crate) async fn take_over(&self) -> Result<(), ClientCommandError> {
-        let name = self.named("takeover")?;
+        let name = self.require_name("takeover")?;
         self.seat.attach(AttachClient::takeover(name)).await?;
         Ok(())
     }
 
     pub(crate) async fn hand_back(&self) -> Result<(), ClientCommandError> {
-        let name = self.named("handback")?;
+        let name = self.require_name("handback")?;
         if self.seat.has_control() {
             self.seat.attach(AttachClient::observer(name)).await?;
         }
         Ok(())
     }
 
-    fn named(&self, command: &str) -> Result<&str, ClientCommandError> {
+    fn require_name(&self, command: &str) -> Result<&str, ClientCommandError> {
         self.name().ok_or_else(|| {
             ClientCommandError::bad(format!(
                 "{command} needs a name; connect with client=NAME in the URL"
@@ -163,31 +168,39 @@ impl DocumentClient {
 }
 
 /// Takes a seat at the session of a room.
-async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>, StateError> {
+async fn attach_to_room(
+    room: &Room,
+    name: Option<&str>,
+    watches: bool,
+) -> Result<Arc<Seat>, StateError> {
     let Some(name) = name else {
         return Ok(match watches {
-            true => Arc::new(quiet(room.session(), NAMELESS)),
+            true => Arc::new(take_passive_seat(room.session(), NAMELESS)),
             false => {
-                let seat = room.nameless();
-                room.greet();
+                let seat = room.unnamed_seat();
+                room.refresh_facts();
                 seat
             }
         });
     };
-    let seat = Arc::new(quiet(room.session(), name));
+    let seat = Arc::new(take_passive_seat(room.session(), name));
     let attached = match watches {
         true => seat.attach(AttachClient::observer(name)).await,
         // A client that reconnects before its old connection is missed keeps its mode.
-        false => match seat.attach(again(AttachClient::controller(name))).await {
+        false => match seat
+            .attach(as_reconnect(AttachClient::controller(name)))
+            .await
+        {
             Err(LiveClientError::ControllerExists { .. }) => {
-                seat.attach(again(AttachClient::observer(name))).await
+                seat.attach(as_reconnect(AttachClient::observer(name)))
+                    .await
             }
             attached => attached,
         },
     };
     match attached {
         Ok(_) => {
-            room.greet();
+            room.refresh_facts();
             Ok(seat)
         }
         Err(LiveClientError::Closed) => Err(StateError::Closed),
@@ -195,7 +208,7 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
     }
 }
 
-fn again(client: AttachClient) -> AttachClient {
+fn as_reconnect(client: AttachClient) -> AttachClient {
     AttachClient {
         taking: ControlPreemption::Again,
         ..client
@@ -203,6 +216,6 @@ fn again(client: AttachClient) -> AttachClient {
 }
 
 /// Takes a seat that gets control only on request.
-fn quiet(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), SeatClaim::Never)
+fn take_passive_seat(session: &Controller, name: &str) -> Seat {
+    session.take_seat(name, Arc::new(NoHost), SeatClaim::Never)
 }

@@ -53,17 +53,21 @@ pub(crate) fn handle<'a>(
             ClientCommand::Resume { session_id, prompt } => {
                 resume::handle(client, session_id, prompt).await
             }
-            ClientCommand::Cancel {} => none(cancel::handle(client).await),
-            ClientCommand::Configure { config } => none(configure::handle(client, config).await),
-            ClientCommand::Withdraw { message_id } => {
-                none(withdraw::handle(client, &message_id).await)
+            ClientCommand::Cancel {} => without_turn(cancel::handle(client).await),
+            ClientCommand::Configure { config } => {
+                without_turn(configure::handle(client, config).await)
             }
-            ClientCommand::Takeover {} => none(client.take_over().await),
-            ClientCommand::Handback {} => none(client.hand_back().await),
+            ClientCommand::Withdraw { message_id } => {
+                without_turn(withdraw::handle(client, &message_id).await)
+            }
+            ClientCommand::Takeover {} => without_turn(client.take_over().await),
+            ClientCommand::Handback {} => without_turn(client.hand_back().await),
         }
     })
 }
 
-fn none(done: Result<(), ClientCommandError>) -> Result<Option<TurnId>, ClientCommandError> {
+fn without_turn(
+    done: Result<(), ClientCommandError>,
+) -> Result<Option<TurnId>, ClientCommandError> {
     done.map(|()| None)
 }

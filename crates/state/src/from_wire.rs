@@ -35,7 +35,7 @@ const KNOWN: [(&str, &str); 11] = [
 pub(crate) const MOST: usize = 64;
 
 /// Parses the commands of a frame, each by itself: a malformed one does not undo those before it.
-pub(crate) fn commands(
+pub(crate) fn parse_commands(
     frame: &str,
 ) -> Result<Vec<Result<ClientCommand, ClientCommandError>>, ClientCommandError> {
     let Ok(frame) = serde_json::from_str::<Value>(frame) else {
@@ -55,11 +55,11 @@ pub(crate) fn commands(
             "the frame has more than {MOST} commands; send them in several"
         )));
     }
-    Ok(commands.iter().map(command).collect())
+    Ok(commands.iter().map(parse_command).collect())
 }
 
 /// Parses one command. The error does not repeat the input, which may be confidential.
-pub(crate) fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
+pub(crate) fn parse_command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     let name = given.get("type").and_then(Value::as_str);
     let known = KNOWN.iter().find(|(known, _)| name == Some(known));
     match known {
@@ -77,7 +77,7 @@ pub(crate) fn command(given: &Value) -> Result<ClientCommand, ClientCommandError
 }
 
 /// Checks that a text is not blank.
-pub(crate) fn words(name: &str, text: String) -> Result<String, ClientCommandError> {
+pub(crate) fn require_text(name: &str, text: String) -> Result<String, ClientCommandError> {
     match text.trim().is_empty() {
         true => Err(ClientCommandError::bad(format!(
             "{name} is empty; say something"
@@ -87,7 +87,7 @@ pub(crate) fn words(name: &str, text: String) -> Result<String, ClientCommandErr
 }
 
 /// Returns the decision that allows a call.
-pub(crate) fn approval(
+pub(crate) fn approval_decision(
     ask: &PermissionAsked,
     option: Option<&str>,
 ) -> Result<Decision, ClientCommandError> {
@@ -107,7 +107,7 @@ pub(crate) fn approval(
 }
 
 /// Returns the decision that rejects a call.
-pub(crate) fn refusal(
+pub(crate) fn rejection_decision(
     ask: &PermissionAsked,
     option: Option<&str>,
     reason: Option<String>,

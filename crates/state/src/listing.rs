@@ -40,7 +40,7 @@ pub(crate) struct ListingFeed {
 
 impl ListingFeeds {
     /// Returns the list of the hub's principal, which a task keeps up to date.
-    pub(crate) async fn look(
+    pub(crate) async fn open_feed(
         &self,
         hub: &Hub,
         directory: &Path,
@@ -49,7 +49,7 @@ impl ListingFeeds {
             return Ok(board);
         }
         let mut gaze = ListingPoller::new(hub.clone(), directory);
-        let first = gaze.glance().await?;
+        let first = gaze.poll().await?;
         let (seen, _) = watch::channel(Arc::new(first));
         let board = Arc::new(ListingFeed { seen });
         let mut boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl ListingFeeds {
             return Ok(faster);
         }
         *place = Arc::downgrade(&board);
-        tokio::spawn(gaze.follow(Arc::downgrade(&board)));
+        tokio::spawn(gaze.keep_updated(Arc::downgrade(&board)));
         Ok(board)
     }
 
@@ -97,13 +97,13 @@ impl ListingPoller {
         }
     }
 
-    async fn follow(mut self, board: Weak<ListingFeed>) {
+    async fn keep_updated(mut self, board: Weak<ListingFeed>) {
         loop {
             sleep(GLANCE).await;
             if board.strong_count() == 0 {
                 return;
             }
-            match self.glance().await {
+            match self.poll().await {
                 Ok(listing) => {
                     let Some(board) = board.upgrade() else {
                         return;
@@ -122,12 +122,12 @@ impl ListingPoller {
         }
     }
 
-    async fn glance(&mut self) -> Result<SessionListing, SessionError> {
+    async fn poll(&mut self) -> Result<SessionListing, SessionError> {
         let live = self.hub.live_sessions();
         let mut open: Vec<_> = live.iter().map(|it| it.id().clone()).collect();
         open.sort();
         if self.glances == 0 || self.open != open {
-            self.stored = self.stored().await?;
+            self.stored = self.list_stored().await?;
             self.glances = GLANCES;
         }
         self.glances -= 1;
@@ -139,7 +139,7 @@ impl ListingPoller {
         })
     }
 
-    async fn stored(&self) -> Result<Vec<SessionSummary>, SessionError> {
+    async fn list_stored(&self) -> Result<Vec<SessionSummary>, SessionError> {
         let listed = self.hub.list_all(SessionFilter::default()).await?;
         Ok(listed.into_iter().map(|row| row.summary).collect())
     }
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    fn told(known: Option<&SessionListing>, now: &SessionListing) -> Option<Value> {
+    fn message_json(known: Option<&SessionListing>, now: &SessionListing) -> Option<Value> {
         let message = message(known, now)?;
         Some(serde_json::from_slice(&message).unwrap())
     }
@@ -251,15 +251,18 @@ mod tests {
         };
         let one = listing(vec![row("a", Idle), row("b", Idle)]);
         let two = listing(vec![row("a", Idle), row("b", Running)]);
-        assert_eq!(told(None, &one).unwrap()["state"]["sessions"][1]["id"], "b");
-        assert_eq!(told(Some(&one), &one), None);
-        let delta = told(Some(&one), &two).unwrap();
+        assert_eq!(
+            message_json(None, &one).unwrap()["state"]["sessions"][1]["id"],
+            "b"
+        );
+        assert_eq!(message_json(Some(&one), &one), None);
+        let delta = message_json(Some(&one), &two).unwrap();
         let [operation] = delta["operations"].as_array().unwrap().as_slice() else {
             panic!("{delta}");
         };
         assert_eq!(operation["path"], json!(["sessions", "1"]));
         assert_eq!(operation["value"]["status"], "running");
         let fewer = listing(vec![row("a", Idle)]);
-        assert_eq!(told(Some(&one), &fewer).unwrap()["type"], "state");
+        assert_eq!(message_json(Some(&one), &fewer).unwrap()["type"], "state");
     }
 }

@@ -18,14 +18,14 @@ use crate::error::StateError;
 
 /// Returns an observer of a session, and opens the session if necessary.
 async fn observe(hub: &Hub, session: &SessionId) -> Result<Observer, StateError> {
-    match hub.live(session) {
+    match hub.live_session(session) {
         Some(session) => Ok(session.observer()),
         None => Ok(hub.open(session, None).await?.observer()),
     }
 }
 
 /// Builds a JSON response that must not be cached.
-fn json(body: &impl Serialize) -> Response {
+fn json_response(body: &impl Serialize) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
         (header::CACHE_CONTROL, "no-store"),
@@ -42,7 +42,7 @@ fn json(body: &impl Serialize) -> Response {
 
 /// Builds a response with the output of a tool, which anyone may have written: a browser must not run any of it
 /// under our address.
-fn foreign_text(text: String) -> Response {
+fn tool_text_response(text: String) -> Response {
     let headers: [(HeaderName, &str); 4] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),

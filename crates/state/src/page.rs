@@ -24,10 +24,12 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 pub(crate) fn routes() -> Router {
     Router::new()
-        .route("/", get(async || file("index.html", "no-cache")))
+        .route("/", get(async || file_response("index.html", "no-cache")))
         .route(
             "/assets/{name}",
-            get(async |Path(name): Path<String>| file(&format!("assets/{name}"), FOR_EVER)),
+            get(async |Path(name): Path<String>| {
+                file_response(&format!("assets/{name}"), FOR_EVER)
+            }),
         )
 }
 
@@ -37,13 +39,13 @@ pub fn is_page(path: &str) -> bool {
     path == "/" || path.starts_with("/assets/")
 }
 
-fn file(path: &str, cache: &'static str) -> Response {
+fn file_response(path: &str, cache: &'static str) -> Response {
     let Some(file) = FILES.get_file(path) else {
         return (StatusCode::NOT_FOUND, "the page has no such file").into_response();
     };
     const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
     let headers = [
-        (header::CONTENT_TYPE, kind(path)),
+        (header::CONTENT_TYPE, content_type(path)),
         (header::CACHE_CONTROL, cache),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -54,7 +56,7 @@ fn file(path: &str, cache: &'static str) -> Response {
     (headers, file.contents()).into_response()
 }
 
-fn kind(path: &str) -> &'static str {
+fn content_type(path: &str) -> &'static str {
     match path.rsplit('.').next() {
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
@@ -79,7 +81,10 @@ mod tests {
 
     use super::*;
 
-    async fn ask(method: Method, path: &str) -> (StatusCode, Vec<(String, String)>, Vec<u8>) {
+    async fn request_path(
+        method: Method,
+        path: &str,
+    ) -> (StatusCode, Vec<(String, String)>, Vec<u8>) {
         let request = Request::builder().method(method).uri(path);
         let request = request.body(Body::empty()).unwrap();
         let service = TowerToHyperService::new(routes());
@@ -95,7 +100,7 @@ mod tests {
     }
 
     /// Returns the paths of the assets with this ending.
-    fn named(ending: &str) -> Vec<String> {
+    fn asset_paths(ending: &str) -> Vec<String> {
         let files = FILES.get_dir("assets").unwrap().files();
         let paths = files.map(|file| format!("/{}", file.path().display()));
         paths.filter(|path| path.ends_with(ending)).collect()
@@ -103,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_policy_allows_only_what_the_page_does() {
-        let (status, headers, body) = ask(Method::GET, "/").await;
+        let (status, headers, body) = request_path(Method::GET, "/").await;
         assert_eq!(status, StatusCode::OK);
         let told: String = headers
             .iter()
@@ -137,8 +142,8 @@ mod tests {
     async fn every_file_has_its_type_and_is_cached() {
         let mut kinds = Vec::new();
         for ending in [".js", ".css", ".svg"] {
-            for path in named(ending) {
-                let (status, headers, body) = ask(Method::GET, &path).await;
+            for path in asset_paths(ending) {
+                let (status, headers, body) = request_path(Method::GET, &path).await;
                 assert_eq!(status, StatusCode::OK, "{path}");
                 assert!(!body.is_empty(), "{path}");
                 let header = |name: &str| {
@@ -158,9 +163,9 @@ mod tests {
             ".svg image/svg+xml",
         ];
         assert_eq!(kinds, expected);
-        assert_eq!(kind("a.png"), "image/png");
-        assert_eq!(kind("a.webmanifest"), "application/json");
-        assert_eq!(kind("a"), "application/octet-stream");
+        assert_eq!(content_type("a.png"), "image/png");
+        assert_eq!(content_type("a.webmanifest"), "application/json");
+        assert_eq!(content_type("a"), "application/octet-stream");
     }
 
     #[tokio::test]
@@ -173,7 +178,7 @@ mod tests {
             "/assets/a/b.js",
             "/index.html",
         ] {
-            let (status, _, body) = ask(Method::GET, path).await;
+            let (status, _, body) = request_path(Method::GET, path).await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
             assert!(!body.starts_with(b"<"), "{path}");
         }
@@ -183,14 +188,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_head_has_no_body_and_a_post_is_rejected() {
-        let path = named(".js").remove(0);
+        let path = asset_paths(".js").remove(0);
         for path in ["/", &path] {
-            let (status, headers, body) = ask(Method::HEAD, path).await;
+            let (status, headers, body) = request_path(Method::HEAD, path).await;
             assert_eq!(status, StatusCode::OK);
             assert!(body.is_empty());
-            let (_, of_get, _) = ask(Method::GET, path).await;
+            let (_, of_get, _) = request_path(Method::GET, path).await;
             assert_eq!(headers, of_get);
-            let (status, _, _) = ask(Method::POST, path).await;
+            let (status, _, _) = request_path(Method::POST, path).await;
             assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
         }
     }

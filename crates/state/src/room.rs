@@ -104,7 +104,7 @@ impl Room {
             let delivery = from.next().await.map_err(StateError::from)?;
             let mut past = DocumentChanges::default();
             // No client has a document yet, so no operations are needed.
-            past.tell_anew();
+            past.require_whole_document();
             for envelope in delivery.events() {
                 document.apply(envelope, &mut past);
             }
@@ -133,9 +133,9 @@ impl Room {
         // Before the first look, so that no later change is missed. This seat is never asked.
         let seat = room
             .session
-            .sit(NAMELESS, Arc::new(NoHost), SeatClaim::Never);
+            .take_seat(NAMELESS, Arc::new(NoHost), SeatClaim::Never);
         let control = seat.watch();
-        room.look(
+        room.update_facts(
             &mut lock(&room.shown).document,
             &mut DocumentChanges::default(),
         );
@@ -155,14 +155,14 @@ impl Room {
 
     /// Returns the seat that all unnamed clients share: they control the session together while no other client
     /// does.
-    pub(crate) fn nameless(&self) -> Arc<Seat> {
+    pub(crate) fn unnamed_seat(&self) -> Arc<Seat> {
         let mut nameless = lock(&self.nameless);
         if let Some(seat) = nameless.upgrade() {
             return seat;
         }
         let seat = Arc::new(
             self.session
-                .sit(NAMELESS, Arc::new(NoHost), SeatClaim::IfFree),
+                .take_seat(NAMELESS, Arc::new(NoHost), SeatClaim::IfFree),
         );
         *nameless = Arc::downgrade(&seat);
         seat
@@ -174,7 +174,7 @@ impl Room {
     }
 
     /// Waits until an event is folded in, or until no more events follow.
-    pub(crate) async fn caught_up(&self, seq: Seq) {
+    pub(crate) async fn wait_until_folded(&self, seq: Seq) {
         let mut folded = self.folded.subscribe();
         let there = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= seq);
         // An error means that the room is dropped; the caller has a handle to it.
@@ -184,11 +184,11 @@ impl Room {
     /// Returns the next data for a client that has everything up to `cursor`, or nothing if it is `None`; advances
     /// the cursor.
     pub(crate) fn next(&self, cursor: &mut Option<u64>) -> NextFrame {
-        self.next_and(cursor, |_| ()).0
+        self.next_with(cursor, |_| ()).0
     }
 
     /// Does the same, and calls `look` with the document that the client then has.
-    pub(crate) fn next_and<T>(
+    pub(crate) fn next_with<T>(
         &self,
         cursor: &mut Option<u64>,
         look: impl FnOnce(&DocumentState) -> T,
@@ -201,7 +201,7 @@ impl Room {
                 true => NextFrame::Ended,
                 false => NextFrame::Nothing,
             },
-            before => match before.and_then(|seen| shown.since(seen)) {
+            before => match before.and_then(|seen| shown.operations_since(seen)) {
                 Some(operations) => NextFrame::Delta(operations),
                 None => NextFrame::Whole(Box::new(state.clone())),
             },
@@ -210,13 +210,13 @@ impl Room {
     }
 
     /// Refreshes the facts after a client joined, so that its first document includes it.
-    pub(crate) fn greet(&self) {
-        self.tell(&[], true);
+    pub(crate) fn refresh_facts(&self) {
+        self.fold_and_publish(&[], true);
     }
 
     /// Folds events in and publishes the changes, in one step: no client sees a document that is ahead of its
     /// frames, and no look at the session is older than the published facts.
-    fn tell(&self, deliveries: &[BatchSlice], look: bool) {
+    fn fold_and_publish(&self, deliveries: &[BatchSlice], look: bool) {
         let events = || deliveries.iter().flat_map(BatchSlice::events);
         let mut changes = DocumentChanges::default();
         let mut shown = lock(&self.shown);
@@ -224,9 +224,9 @@ impl Room {
             shown.document.apply(envelope, &mut changes);
         }
         if look || events().any(|envelope| may_change_facts(&envelope.event)) {
-            self.look(&mut shown.document, &mut changes);
+            self.update_facts(&mut shown.document, &mut changes);
         }
-        self.cut(&mut shown, &changes);
+        self.add_frame(&mut shown, &changes);
         if let Some(last) = events().next_back() {
             self.folded.send_replace(Some(last.seq));
         }
@@ -234,19 +234,19 @@ impl Room {
 
     /// Copies the facts that are not in events from the session. The runtime does not call rooms, so its locks may
     /// be taken while the document is locked.
-    fn look(&self, document: &mut Document, changes: &mut DocumentChanges) {
+    fn update_facts(&self, document: &mut Document, changes: &mut DocumentChanges) {
         document.set_session(facts::session(&self.session, &self.agent), changes);
         document.set_presence(facts::presence(&self.session), changes);
         document.set_questions(facts::questions(&self.session), changes);
     }
 
     /// Makes a frame of the changes, if there are any.
-    fn cut(&self, shown: &mut RoomDocument, changes: &DocumentChanges) {
+    fn add_frame(&self, shown: &mut RoomDocument, changes: &DocumentChanges) {
         if changes.is_empty() {
             return;
         }
-        shown.keep(match changes.operations() {
-            Some(operations) => RoomFrame::Delta(inner(operations)),
+        shown.store_frame(match changes.operations() {
+            Some(operations) => RoomFrame::Delta(write_operations(operations)),
             None => RoomFrame::Anew,
         });
         let last = shown.last;
@@ -254,12 +254,12 @@ impl Room {
     }
 
     /// Publishes the end of the session.
-    fn end(&self, end: &SessionEnd) {
+    fn publish_end(&self, end: &SessionEnd) {
         if let SessionEnd::Failed(why) = end {
             let mut changes = DocumentChanges::default();
             let mut shown = lock(&self.shown);
             shown.document.fail(why, &mut changes);
-            self.cut(&mut shown, &changes);
+            self.add_frame(&mut shown, &changes);
         }
         self.told.send_modify(|told| told.ended = true);
         self.folded.send_replace(None);
@@ -267,7 +267,7 @@ impl Room {
 }
 
 impl RoomDocument {
-    fn keep(&mut self, frame: RoomFrame) {
+    fn store_frame(&mut self, frame: RoomFrame) {
         self.last += 1;
         self.kept += frame.weight();
         self.frames.push_back(frame);
@@ -281,7 +281,7 @@ impl RoomDocument {
     }
 
     /// Returns the operations after frame `seen`; `None` if they are no longer stored or need the whole document.
-    fn since(&self, seen: u64) -> Option<Vec<Bytes>> {
+    fn operations_since(&self, seen: u64) -> Option<Vec<Bytes>> {
         let behind = usize::try_from(self.last.checked_sub(seen)?).ok()?;
         let first = self.frames.len().checked_sub(behind)?;
         let mut deltas = Vec::with_capacity(behind);
@@ -345,10 +345,10 @@ async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut fr
         let Some(room) = room.upgrade() else {
             return;
         };
-        room.tell(&deliveries, look);
+        room.fold_and_publish(&deliveries, look);
         deliveries.clear();
         if let Some(end) = ended {
-            room.end(&end);
+            room.publish_end(&end);
             return;
         }
         drop(room);
@@ -358,7 +358,7 @@ async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut fr
 }
 
 /// Writes operations as JSON, without the surrounding brackets.
-fn inner(operations: &[DocumentOperation]) -> Bytes {
+fn write_operations(operations: &[DocumentOperation]) -> Bytes {
     let written = serde_json::to_vec(operations).unwrap_or_default();
     let written = Bytes::from(written);
     match written.len() {
@@ -368,7 +368,7 @@ fn inner(operations: &[DocumentOperation]) -> Bytes {
 }
 
 /// Joins the operations of several frames into one message, between `before` and `behind`.
-pub(crate) fn message(operations: &[Bytes], before: &str, behind: &str) -> Bytes {
+pub(crate) fn join_operations(operations: &[Bytes], before: &str, behind: &str) -> Bytes {
     let length: usize = operations.iter().map(|it| it.len() + 1).sum();
     let mut message = BytesMut::with_capacity(before.len() + length + behind.len());
     message.put_slice(before.as_bytes());

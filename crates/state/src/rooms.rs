@@ -22,13 +22,13 @@ pub(crate) struct Rooms {
 
 impl Rooms {
     /// Returns the room of a session, and opens it if necessary.
-    pub(crate) async fn enter(
+    pub(crate) async fn open_room(
         &self,
         hub: &Hub,
         session: Controller,
     ) -> Result<Arc<Room>, StateError> {
         let key = (hub.principal().clone(), session.id().clone());
-        let place = self.place(key);
+        let place = self.slot(key);
         let mut room = place.lock().await;
         let open = room.upgrade();
         // A session that was closed and opened again needs another room.
@@ -40,7 +40,7 @@ impl Rooms {
         Ok(opened)
     }
 
-    fn place(&self, key: RoomKey) -> RoomSlot {
+    fn slot(&self, key: RoomKey) -> RoomSlot {
         let places = self.places.lock();
         let mut places = places.unwrap_or_else(PoisonError::into_inner);
         // Drops slots with no client in the room and no pending open.

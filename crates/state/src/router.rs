@@ -12,7 +12,7 @@ use axum::{
 };
 use harn_lines::{
     pace::{ClientQuotas, ClientSlot},
-    ws::{WebSocketUpgrade, bounds},
+    ws::{WebSocketUpgrade, socket_config},
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
@@ -79,7 +79,7 @@ struct DocumentService {
 /// Returns the routes. Each request, except for the page, must carry its [`Principal`] as an extension.
 pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(DocumentService {
-        places: ClientQuotas::of(config.connections),
+        places: ClientQuotas::new(config.connections),
         sessions: Arc::new(LastSessions::new(config.memory.clone())),
         config,
         rooms: Arc::default(),
@@ -100,13 +100,13 @@ async fn handle_socket(
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    let coming = coming(request.uri())?;
+    let coming = parse_client_options(request.uri())?;
     let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the upgrade, so that a rejected client receives the reason.
-    let client = DocumentClient::come(hub, rooms, &served.sessions, coming, directory).await?;
-    let (response, socket) = upgrade.accept(bounds(config.message_bytes));
+    let client = DocumentClient::connect(hub, rooms, &served.sessions, coming, directory).await?;
+    let (response, socket) = upgrade.accept(socket_config(config.message_bytes));
     let (per_second, ending) = (config.messages_per_second, config.ending.clone());
     tokio::spawn(async move {
         let _member = member;
@@ -123,13 +123,16 @@ async fn handle_sessions(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let (upgrade, member) = served.upgrade(&hub, &mut request)?;
-    let board = served.listings.look(&hub, &served.config.directory).await?;
-    let (response, socket) = upgrade.accept(bounds(served.config.message_bytes));
+    let board = served
+        .listings
+        .open_feed(&hub, &served.config.directory)
+        .await?;
+    let (response, socket) = upgrade.accept(socket_config(served.config.message_bytes));
     let ending = served.config.ending.clone();
     tokio::spawn(async move {
         let _member = member;
         if let Ok(socket) = socket.await {
-            socket::show_sessions(socket, board, ending).await;
+            socket::serve_sessions(socket, board, ending).await;
         }
     });
     Ok(response)
@@ -146,9 +149,9 @@ async fn handle_assistant(
         sessions: served.sessions.clone(),
         directory: config.directory.clone(),
         limit: config.message_bytes,
-        coming: coming(request.uri())?,
-        detached: detached(request.uri())?,
-        member: served.join(&hub)?,
+        coming: parse_client_options(request.uri())?,
+        detached: parse_detach(request.uri())?,
+        member: served.reserve_slot(&hub)?,
         hub,
         ending: config.ending.clone(),
     };
@@ -160,7 +163,7 @@ async fn handle_timeline(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    let _member = served.join(&hub)?;
+    let _member = served.reserve_slot(&hub)?;
     timeline::respond(hub, request.uri().query().unwrap_or_default()).await
 }
 
@@ -169,7 +172,7 @@ async fn handle_output(
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
-    let _member = served.join(&hub)?;
+    let _member = served.reserve_slot(&hub)?;
     output::respond(hub, request.uri().query().unwrap_or_default()).await
 }
 
@@ -184,11 +187,11 @@ impl DocumentService {
             return Err(StateError::Upgrade);
         }
         let upgrade = WebSocketUpgrade::read(request, PROTOCOL)?;
-        Ok((upgrade, self.join(hub)?))
+        Ok((upgrade, self.reserve_slot(hub)?))
     }
 
     /// Reserves a slot for one more connection.
-    fn join(&self, hub: &Hub) -> Result<ClientSlot, StateError> {
+    fn reserve_slot(&self, hub: &Hub) -> Result<ClientSlot, StateError> {
         let member = self.places.join(hub.principal());
         member.ok_or(StateError::TooMany)
     }
@@ -197,12 +200,12 @@ impl DocumentService {
     fn hub(&self, request: &Request<Body>) -> Result<Hub, StateError> {
         let principal = request.extensions().get::<Principal>();
         let principal = principal.cloned().ok_or(StateError::Nobody)?;
-        Ok(self.config.hub.of(principal))
+        Ok(self.config.hub.for_principal(principal))
     }
 }
 
 /// Parses the options of a client from its URL.
-fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
+fn parse_client_options(uri: &Uri) -> Result<ClientOptions, StateError> {
     let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     let said = |name| Ok::<_, StateError>(given.optional(name)?.filter(|it| !it.is_empty()));
     let watches = match said("role")? {
@@ -222,7 +225,7 @@ fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
         return Err(StateError::BadQuery { name, wanted });
     }
     Ok(ClientOptions {
-        session: said("session")?.map_or(SessionChoice::Last, SessionChoice::of),
+        session: said("session")?.map_or(SessionChoice::Last, SessionChoice::parse),
         cwd: said("cwd")?.map(Into::into),
         name,
         watches,
@@ -230,7 +233,7 @@ fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
 }
 
 /// Parses from the URL whether the turns of a request continue when its client disconnects.
-fn detached(uri: &Uri) -> Result<bool, StateError> {
+fn parse_detach(uri: &Uri) -> Result<bool, StateError> {
     let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     match given.optional("detach")? {
         None | Some("" | "false") => Ok(false),
@@ -288,7 +291,7 @@ mod tests {
                 continue;
             };
             let query = query.replace(&"n".repeat(60), "…");
-            match coming(&uri) {
+            match parse_client_options(&uri) {
                 Ok(coming) => {
                     let ClientOptions {
                         session,

@@ -16,7 +16,7 @@ use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
 /// may use the disk, and are called outside of the async threads.
 pub trait SessionMemory: Send + Sync + 'static {
     /// Returns the session that was remembered last.
-    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId>;
+    fn last_session(&self, principal: &Principal, directory: &Path) -> Option<SessionId>;
 
     /// Remembers a session. A failure is logged, and the next process creates a new session.
     fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId);
@@ -27,7 +27,7 @@ pub trait SessionMemory: Send + Sync + 'static {
 pub struct NoSessionMemory;
 
 impl SessionMemory for NoSessionMemory {
-    fn last(&self, _: &Principal, _: &Path) -> Option<SessionId> {
+    fn last_session(&self, _: &Principal, _: &Path) -> Option<SessionId> {
         None
     }
 
@@ -48,7 +48,7 @@ pub(crate) enum SessionChoice {
 
 impl SessionChoice {
     /// Parses the `session` value of a request.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match text {
             "new" => Self::New,
             id => Self::Named(id.into()),
@@ -94,13 +94,13 @@ impl LastSessions {
 
     async fn open_last(&self, hub: &Hub, cwd: PathBuf) -> Result<Controller, SessionError> {
         let principal = hub.principal();
-        let place = self.place((principal.clone(), cwd.clone()));
+        let place = self.slot((principal.clone(), cwd.clone()));
         let mut known = place.lock().await;
         let last = match known.clone() {
             Some(id) => Some(id),
             None => {
                 let (principal, cwd) = (principal.clone(), cwd.clone());
-                self.ask(move |memory| memory.last(&principal, &cwd))
+                self.query_memory(move |memory| memory.last_session(&principal, &cwd))
                     .await
                     .flatten()
             }
@@ -123,12 +123,12 @@ impl LastSessions {
         let session = create(hub, cwd.clone()).await?;
         let (principal, id) = (principal.clone(), session.id().clone());
         *known = Some(id.clone());
-        self.ask(move |memory| memory.remember(&principal, &cwd, &id))
+        self.query_memory(move |memory| memory.remember(&principal, &cwd, &id))
             .await;
         Ok(session)
     }
 
-    async fn ask<R: Send + 'static>(
+    async fn query_memory<R: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn SessionMemory) -> R + Send + 'static,
     ) -> Option<R> {
@@ -139,7 +139,7 @@ impl LastSessions {
             .ok()
     }
 
-    fn place(&self, key: LastSessionKey) -> LastSessionSlot {
+    fn slot(&self, key: LastSessionKey) -> LastSessionSlot {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_KNOWN && !known.contains_key(&key) {
             // Drops entries that no request uses; the memory still has them.

@@ -11,7 +11,7 @@ use futures::{
 };
 use harn_lines::{
     pace::RateAllowance,
-    ws::{UpgradedWebSocket, frames, frames_of, reproach},
+    ws::{UpgradedWebSocket, close_reason, frames, frames_of_pieces},
 };
 use tokio::{
     sync::mpsc,
@@ -67,12 +67,12 @@ pub(crate) async fn serve(
         farewell = write(&mut sink, said, room) => farewell,
         () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
     };
-    say_farewell(&mut sink, farewell).await;
+    send_close(&mut sink, farewell).await;
 }
 
 /// Sends a client the list of all sessions until it disconnects or the server shuts down. The client may send no
 /// commands.
-pub(crate) async fn show_sessions(
+pub(crate) async fn serve_sessions(
     socket: UpgradedWebSocket,
     board: Arc<ListingFeed>,
     ending: CancellationToken,
@@ -88,13 +88,13 @@ pub(crate) async fn show_sessions(
     };
     let farewell = tokio::select! {
         farewell = listen => farewell,
-        farewell = show(&mut sink, &board) => farewell,
+        farewell = send_sessions(&mut sink, &board) => farewell,
         () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
     };
-    say_farewell(&mut sink, farewell).await;
+    send_close(&mut sink, farewell).await;
 }
 
-async fn show(sink: &mut SocketSink, board: &ListingFeed) -> Option<SocketCloseReason> {
+async fn send_sessions(sink: &mut SocketSink, board: &ListingFeed) -> Option<SocketCloseReason> {
     let mut seen = board.watch();
     let mut known: Option<Arc<SessionListing>> = None;
     loop {
@@ -109,7 +109,7 @@ async fn show(sink: &mut SocketSink, board: &ListingFeed) -> Option<SocketCloseR
     }
 }
 
-async fn say_farewell(sink: &mut SocketSink, farewell: Option<SocketCloseReason>) {
+async fn send_close(sink: &mut SocketSink, farewell: Option<SocketCloseReason>) {
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
@@ -142,20 +142,20 @@ async fn read(
             }
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
             Ok(Message::Close(_)) => return None,
-            Err(error) => return Some(reproach(&error)),
+            Err(error) => return Some(close_reason(&error)),
         };
-        carry_out(&mut client, &text, &says).await?;
+        execute_frame(&mut client, &text, &says).await?;
     }
     None
 }
 
 /// Executes the commands of a frame in order; returns `None` if the writing half has ended.
-async fn carry_out(
+async fn execute_frame(
     client: &mut DocumentClient,
     frame: &str,
     says: &mpsc::Sender<WriterMessage>,
 ) -> Option<()> {
-    let given = match from_wire::commands(frame) {
+    let given = match from_wire::parse_commands(frame) {
         Ok(given) => given,
         Err(refused) => vec![Err(refused)],
     };
@@ -164,7 +164,7 @@ async fn carry_out(
             Ok(command) => commands::handle(client, command).await.map(|_| ()),
             Err(refused) => Err(refused),
         };
-        if client.went() {
+        if client.take_switched() {
             says.send(WriterMessage::Room(client.room().clone()))
                 .await
                 .ok()?;
@@ -191,16 +191,18 @@ async fn write(
             NextFrame::Nothing => {}
             NextFrame::Ended => return Some((CloseCode::Again, "the session was closed")),
             NextFrame::Delta(operations) => {
-                send(sink, frames(delta(&operations))).await.ok()?;
+                send(sink, frames(delta_message(&operations))).await.ok()?;
             }
             NextFrame::Whole(state) => {
-                send(sink, frames_of(document(*state))).await.ok()?;
+                send(sink, frames_of_pieces(document_message(*state)))
+                    .await
+                    .ok()?;
             }
         }
         tokio::select! {
             say = said.recv() => match say? {
                 WriterMessage::Wrong(message) => {
-                    send(sink, frames(wrong(&message))).await.ok()?;
+                    send(sink, frames(error_message(&message))).await.ok()?;
                 }
                 WriterMessage::Room(other) => {
                     told = other.watch();
@@ -221,16 +223,16 @@ async fn write(
 }
 
 /// Writes changes of the document as a message.
-fn delta(operations: &[Bytes]) -> Bytes {
-    room::message(operations, r#"{"type":"delta","operations":["#, "]}")
+fn delta_message(operations: &[Bytes]) -> Bytes {
+    room::join_operations(operations, r#"{"type":"delta","operations":["#, "]}")
 }
 
 /// Writes the whole document as a message, in pieces.
-fn document(state: DocumentState) -> impl Iterator<Item = Bytes> {
+fn document_message(state: DocumentState) -> impl Iterator<Item = Bytes> {
     whole::pieces(state, r#"{"type":"state","state":"#, "}")
 }
 
-fn wrong(message: &str) -> Bytes {
+fn error_message(message: &str) -> Bytes {
     let error = ServerMessage::Error { message };
     // A string always serialises.
     serde_json::to_vec(&error).unwrap_or_default().into()

@@ -52,18 +52,18 @@ impl RowDraft {
         }
     }
 
-    fn text(mut self, text: impl Into<String>) -> Self {
+    fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    fn joins(mut self, joins: RowJoin) -> Self {
+    fn with_join(mut self, joins: RowJoin) -> Self {
         self.joins = Some(joins);
         self
     }
 
     /// Adds the draft of the next event about the same thing.
-    fn go_on(&mut self, next: Self) {
+    fn merge(&mut self, next: Self) {
         match &self.joins {
             Some(RowJoin::Message(_) | RowJoin::Thought(_)) => self.text.push_str(&next.text),
             Some(RowJoin::Call(_)) => {
@@ -95,15 +95,15 @@ impl OpenRow {
         }
     }
 
-    fn whole(self) -> FullRow {
+    fn into_full_row(self) -> FullRow {
         let RowDraft {
             kind, title, text, ..
         } = self.draft;
         // Messages and thoughts have no title but their first line.
         let title = match (title.is_empty(), kind) {
-            (false, _) => words::line(&title),
-            (true, TimelineKind::Thought) => words::line_or(&text, "(an empty thought)"),
-            (true, _) => words::line_or(&text, "(an empty message)"),
+            (false, _) => words::first_line(&title),
+            (true, TimelineKind::Thought) => words::first_line_or(&text, "(an empty thought)"),
+            (true, _) => words::first_line_or(&text, "(an empty message)"),
         };
         FullRow(TimelineRow {
             seq: self.seq.0,
@@ -121,8 +121,8 @@ pub(crate) struct FullRow(TimelineRow);
 
 impl FullRow {
     /// Returns the row with its text shortened for display.
-    fn cut(mut self) -> TimelineRow {
-        words::cut(&mut self.0.text);
+    fn into_shortened(mut self) -> TimelineRow {
+        words::shorten(&mut self.0.text);
         self.0
     }
 }
@@ -146,15 +146,15 @@ impl Timeline {
             && draft.joins.is_some()
             && open.draft.joins == draft.joins
         {
-            open.draft.go_on(draft);
+            open.draft.merge(draft);
             return None;
         }
         let before = self.open.replace(OpenRow::new(envelope, draft));
-        before.map(OpenRow::whole)
+        before.map(OpenRow::into_full_row)
     }
 
     pub(crate) fn finish(&mut self) -> Option<FullRow> {
-        self.open.take().map(OpenRow::whole)
+        self.open.take().map(OpenRow::into_full_row)
     }
 }
 

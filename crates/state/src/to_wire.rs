@@ -74,17 +74,17 @@ impl Document {
         let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
-                self.run(out);
+                self.mark_running(out);
                 self.end_message(MessageStatus::Complete, out);
-                self.settle_or_insert(UserWords::of(started), MessageStatus::Complete, at, out);
+                self.settle_or_insert(UserWords::from_prompt(started), MessageStatus::Complete, at, out);
                 if let Some(turn) = &envelope.turn {
                     // The agent's answer; it may take a while to begin.
-                    self.begin(turn.as_str(), MessageStatus::Pending, at, out);
+                    self.begin_message(turn.as_str(), MessageStatus::Pending, at, out);
                 }
             }
-            EventFamily::Turn(TurnEvent::PromptQueued(queued)) => self.wait(UserWords::of(queued), at, out),
+            EventFamily::Turn(TurnEvent::PromptQueued(queued)) => self.queue_message(UserWords::from_prompt(queued), at, out),
             EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => {
-                self.settle_or_insert(UserWords::of(withdrawn), MessageStatus::Error, at, out);
+                self.settle_or_insert(UserWords::from_prompt(withdrawn), MessageStatus::Error, at, out);
             }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => match &ended.outcome {
                 TurnOutcome::Stopped {
@@ -94,34 +94,34 @@ impl Document {
                         | StopReason::MaxTurnRequests
                         | StopReason::Refusal
                         | StopReason::Cancelled,
-                } => self.end(None, &closed.left, out),
-                TurnOutcome::Failed { message } => self.end(Some(message), &closed.left, out),
+                } => self.end_run(None, &closed.left, out),
+                TurnOutcome::Failed { message } => self.end_run(Some(message), &closed.left, out),
             },
             EventFamily::Turn(TurnEvent::Recovered(_)) => match self.state.status {
-                DocumentStatus::Running => self.end(Some(INTERRUPTED), &closed.left, out),
+                DocumentStatus::Running => self.end_run(Some(INTERRUPTED), &closed.left, out),
                 DocumentStatus::Idle | DocumentStatus::Error => self.settle_left(&closed.left, out),
             },
             EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            }) => self.speak(message_id.as_ref(), content, false, at, out),
+            }) => self.add_agent_text(message_id.as_ref(), content, false, at, out),
             EventFamily::Message(MessageEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            }) => self.speak(message_id.as_ref(), content, true, at, out),
+            }) => self.add_agent_text(message_id.as_ref(), content, true, at, out),
             EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,
                 live_session,
             }) => {
                 self.end_message(MessageStatus::Complete, out);
-                let words = UserWords::steering(message_id, content, live_session.as_deref());
+                let words = UserWords::from_steering(message_id, content, live_session.as_deref());
                 self.settle_or_insert(words, MessageStatus::Complete, at, out);
             }
             EventFamily::Steering(SteeringEvent::Pending(change)) => match change {
                 PendingChange::MessageQueued(message) => {
                     let (id, author) = (&message.message_id, message.live_session.as_deref());
-                    self.wait(UserWords::steering(id, &message.content, author), at, out);
+                    self.queue_message(UserWords::from_steering(id, &message.content, author), at, out);
                 }
                 PendingChange::MessageReplaced {
                     message_id,
@@ -136,15 +136,15 @@ impl Document {
             },
             EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, closed.call, at, out),
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, closed.call, out),
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, closed.ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.add_ask(ask, closed.ask, out),
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 if let Some(ask) = closed.ask {
-                    self.close(&ask, approval::status(&resolved.decision), out);
+                    self.close_ask(&ask, approval::status(&resolved.decision), out);
                 }
             }
-            EventFamily::Report(ReportEvent::Plan { plan }) => self.plan(plan, out),
-            EventFamily::Delegation(DelegationEvent::WorkerUpdate(update)) => self.worker(update, out),
-            EventFamily::Context(ContextEvent::Usage(usage)) => self.usage(usage, out),
+            EventFamily::Report(ReportEvent::Plan { plan }) => self.set_plan(plan, out),
+            EventFamily::Delegation(DelegationEvent::WorkerUpdate(update)) => self.update_worker(update, out),
+            EventFamily::Context(ContextEvent::Usage(usage)) => self.set_usage(usage, out),
             EventFamily::Skill(SkillEvent::SkillActivated {
                 skill_name,
                 skill_id,
@@ -152,12 +152,12 @@ impl Document {
                 ..
             }) => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
-                self.skills(|skills| skills.insert(id.clone()), out);
+                self.change_skills(|skills| skills.insert(id.clone()), out);
                 let text = match reason.trim() {
                     "" => format!("Skill {skill_name} is active"),
                     reason => format!("Skill {skill_name} is active: {reason}"),
                 };
-                self.note(NoteKind::Skill, text, at, out);
+                self.add_note(NoteKind::Skill, text, at, out);
             }
             EventFamily::Skill(SkillEvent::SkillDeactivated {
                 skill_name,
@@ -165,14 +165,14 @@ impl Document {
                 ..
             }) => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
-                self.skills(|skills| skills.remove(id), out);
+                self.change_skills(|skills| skills.remove(id), out);
                 let text = format!("Skill {skill_name} is not active any more");
-                self.note(NoteKind::Skill, text, at, out);
+                self.add_note(NoteKind::Skill, text, at, out);
             }
             EventFamily::Steering(SteeringEvent::ReminderLifecycle(change)) => match change {
                 ReminderChange::Injected { reminder, .. }
                 | ReminderChange::Inherited { reminder } => {
-                    self.note(NoteKind::Reminder, reminder.body.clone(), at, out);
+                    self.add_note(NoteKind::Reminder, reminder.body.clone(), at, out);
                 }
                 // A person sees no effect of the end of a reminder.
                 ReminderChange::Deduped { .. }
@@ -181,31 +181,31 @@ impl Document {
             },
             EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
                 let text = format!("The mode is {mode_id} now");
-                self.note(NoteKind::Mode, text, at, out);
+                self.add_note(NoteKind::Mode, text, at, out);
             }
             EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
                 let text = format!("Handed over: {}", handoff.task);
-                self.note(NoteKind::Handoff, text, at, out);
+                self.add_note(NoteKind::Handoff, text, at, out);
             }
             EventFamily::Report(ReportEvent::Artifact(artifact)) => {
-                self.note(NoteKind::Artifact, note::artifact(artifact), at, out);
+                self.add_note(NoteKind::Artifact, note::artifact(artifact), at, out);
             }
             EventFamily::Report(ReportEvent::ProgressReported(report)) => {
                 if let Some(message) = &report.message {
-                    self.note(NoteKind::Progress, message.clone(), at, out);
+                    self.add_note(NoteKind::Progress, message.clone(), at, out);
                 }
             }
             EventFamily::Report(ReportEvent::Progress(progress)) => {
                 let text = format!("{}: {}", progress.phase, progress.message);
-                self.note(NoteKind::Progress, text, at, out);
+                self.add_note(NoteKind::Progress, text, at, out);
             }
             EventFamily::Context(ContextEvent::TranscriptCompacted(compacted)) => {
                 let text = format!("{} older messages were folded", compacted.archived_messages);
-                self.note(NoteKind::Compaction, text, at, out);
+                self.add_note(NoteKind::Compaction, text, at, out);
             }
             EventFamily::Record(RecordEvent::PermissionDeny(record)) => {
                 let text = format!("{} was not allowed: {}", record.tool_name, record.reason);
-                self.note(NoteKind::Permission, text, at, out);
+                self.add_note(NoteKind::Permission, text, at, out);
             }
             // Details of the agent's work, which the timeline has.
             EventFamily::Detail(_)
@@ -254,18 +254,18 @@ impl Document {
 
     /// Ends the run because no more events of the session can be written.
     pub fn fail(&mut self, why: &str, out: &mut DocumentChanges) {
-        let left = self.transcript.break_off().left;
-        self.end(Some(why), &left, out);
+        let left = self.transcript.close_all().left;
+        self.end_run(Some(why), &left, out);
     }
 
     /// Marks the agent as running, and clears the last error.
-    fn run(&mut self, out: &mut DocumentChanges) {
+    fn mark_running(&mut self, out: &mut DocumentChanges) {
         self.set_status(DocumentStatus::Running, out);
         self.forget_error(out);
     }
 
     /// Ends the run; `failed` is the reason if it failed.
-    fn end(
+    fn end_run(
         &mut self,
         failed: Option<&str>,
         left: &OpenItems<Option<CallPosition>>,
@@ -298,7 +298,7 @@ impl Document {
     /// Clears the error by a whole document: no operation removes anything.
     fn forget_error(&mut self, out: &mut DocumentChanges) {
         if self.state.error.take().is_some() {
-            out.tell_anew();
+            out.require_whole_document();
         }
     }
 

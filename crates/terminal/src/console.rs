@@ -20,18 +20,18 @@ impl Display for CommandLineError {
 impl std::error::Error for CommandLineError {}
 
 /// Marks an error as [`CommandLineError`].
-pub fn wrong_use(error: anyhow::Error) -> anyhow::Error {
+pub fn as_command_line_error(error: anyhow::Error) -> anyhow::Error {
     CommandLineError(format!("{error:#}")).into()
 }
 
 /// Prints an error on stderr, in clap's format.
-pub fn complain(error: impl Display) {
+pub fn print_error(error: impl Display) {
     // Without stderr the message cannot be shown.
     let _ = writeln!(io::stderr(), "error: {error}");
 }
 
 /// Prints a hint on stderr.
-pub fn note(words: impl Display) {
+pub fn print_note(words: impl Display) {
     let _ = writeln!(io::stderr(), "harn-serve: {words}");
 }
 

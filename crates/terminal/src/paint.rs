@@ -44,7 +44,7 @@ pub struct TextPainter {
 
 impl TextPainter {
     /// Returns `text` in a style.
-    pub fn text<'a>(self, style: PaintStyle, text: &'a str) -> Cow<'a, str> {
+    pub fn apply<'a>(self, style: PaintStyle, text: &'a str) -> Cow<'a, str> {
         if self.colour && style != PaintStyle::Plain && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", style.code()).into()
         } else {
@@ -56,13 +56,13 @@ impl TextPainter {
 /// Escapes all that a terminal would interpret: an agent's text must not move the cursor over a question,
 /// or hide part of a command. That covers control characters, characters that change the direction of text,
 /// and zero-width or line-breaking ones, which terminals show differently.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_obeyed) {
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_terminal_control) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_obeyed(c) {
+        if is_terminal_control(c) {
             // Writing to a string does not fail.
             let _ = write!(out, "{}", c.escape_default());
         } else {
@@ -72,7 +72,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-fn is_obeyed(c: char) -> bool {
+fn is_terminal_control(c: char) -> bool {
     let direction = matches!(
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
@@ -88,8 +88,8 @@ fn is_obeyed(c: char) -> bool {
 /// Returns the first line of `text`, with an ellipsis if there are more lines.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     match text.trim_end().split_once('\n') {
-        None => visible(text.trim_end()),
-        Some((first, _)) => format!("{} …", visible(first.trim_end())).into(),
+        None => escape_controls(text.trim_end()),
+        Some((first, _)) => format!("{} …", escape_controls(first.trim_end())).into(),
     }
 }
 
@@ -99,9 +99,12 @@ mod tests {
 
     #[test]
     fn terminal_controls_are_escaped() {
-        assert_eq!(visible("plain\n\ttext ü"), "plain\n\ttext ü");
-        assert_eq!(visible("\x1b[2Arm -rf ~\r ls"), "\\u{1b}[2Arm -rf ~\\r ls");
-        assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(escape_controls("plain\n\ttext ü"), "plain\n\ttext ü");
+        assert_eq!(
+            escape_controls("\x1b[2Arm -rf ~\r ls"),
+            "\\u{1b}[2Arm -rf ~\\r ls"
+        );
+        assert_eq!(escape_controls("a\u{202e}b"), "a\\u{202e}b");
         for unseen in [
             '\u{61c}',
             '\u{200b}',
@@ -110,21 +113,24 @@ mod tests {
             '\u{feff}',
             '\u{e0041}',
         ] {
-            let shown = visible(&unseen.to_string()).into_owned();
+            let shown = escape_controls(&unseen.to_string()).into_owned();
             assert_eq!(shown, unseen.escape_default().to_string());
         }
         let family = "\u{1f469}\u{200d}\u{1f467}";
-        assert_eq!(visible(family), family);
-        assert_eq!(visible("bell\u{7} csi\u{9b}"), "bell\\u{7} csi\\u{9b}");
+        assert_eq!(escape_controls(family), family);
+        assert_eq!(
+            escape_controls("bell\u{7} csi\u{9b}"),
+            "bell\\u{7} csi\\u{9b}"
+        );
     }
 
     #[test]
     fn a_painter_without_colour_returns_plain_text() {
         let off = TextPainter { colour: false };
-        assert_eq!(off.text(PaintStyle::Red, "x"), "x");
+        assert_eq!(off.apply(PaintStyle::Red, "x"), "x");
         let on = TextPainter { colour: true };
-        assert_eq!(on.text(PaintStyle::Red, "x"), "\x1b[31mx\x1b[0m");
-        assert_eq!(on.text(PaintStyle::Plain, "x"), "x");
+        assert_eq!(on.apply(PaintStyle::Red, "x"), "\x1b[31mx\x1b[0m");
+        assert_eq!(on.apply(PaintStyle::Plain, "x"), "x");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 /// Returns whether `id` starts with `wanted`. The prefix `ses_` of our ids is optional.
 #[must_use]
-pub fn is_begun(id: &str, wanted: &str) -> bool {
+pub fn matches_prefix(id: &str, wanted: &str) -> bool {
     let rest = id.strip_prefix("ses_");
     id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
 }
 
 /// Joins ids for a message; names the first five and counts the rest.
-pub fn named<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
+pub fn join_ids<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
     const NAMED: usize = 5;
     let more = ids.len().saturating_sub(NAMED);
     let named: Vec<_> = ids.take(NAMED).collect();
@@ -24,14 +24,14 @@ mod tests {
 
     #[test]
     fn a_list_names_five_ids_and_counts_the_rest() {
-        assert_eq!(named(["a", "b"].into_iter()), "a, b");
+        assert_eq!(join_ids(["a", "b"].into_iter()), "a, b");
         let many = ["a", "b", "c", "d", "e", "f", "g"];
-        assert_eq!(named(many.into_iter()), "a, b, c, d, e and 2 more");
+        assert_eq!(join_ids(many.into_iter()), "a, b, c, d, e and 2 more");
     }
 
     #[test]
     fn a_session_id_matches_without_its_prefix() {
-        assert!(is_begun("ses_0198", "019") && is_begun("ses_0198", "ses_0"));
-        assert!(!is_begun("ses_0198", "98"));
+        assert!(matches_prefix("ses_0198", "019") && matches_prefix("ses_0198", "ses_0"));
+        assert!(!matches_prefix("ses_0198", "98"));
     }
 }

@@ -34,7 +34,7 @@ pub fn columns<const N: usize>(rows: &[[Cow<'_, str>; N]]) -> String {
 }
 
 /// Returns how long ago `then` was, in the largest unit.
-pub fn age(now: Timestamp, then: Timestamp) -> String {
+pub fn format_age(now: Timestamp, then: Timestamp) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
@@ -51,8 +51,8 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
 }
 
 /// Returns for how long something has lasted since `then`, in the largest unit.
-pub fn since(now: Timestamp, then: Timestamp) -> String {
-    match age(now, then).as_str() {
+pub fn format_since(now: Timestamp, then: Timestamp) -> String {
+    match format_age(now, then).as_str() {
         "just now" => "just now".to_owned(),
         "yesterday" => "since yesterday".to_owned(),
         age => format!("for {}", age.trim_end_matches(" ago")),
@@ -60,7 +60,7 @@ pub fn since(now: Timestamp, then: Timestamp) -> String {
 }
 
 /// Formats a duration in milliseconds.
-pub fn duration(millis: u128) -> String {
+pub fn format_duration(millis: u128) -> String {
     match millis {
         0..1000 => format!("{millis} ms"),
         1000..60_000 => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
@@ -69,7 +69,7 @@ pub fn duration(millis: u128) -> String {
 }
 
 /// Formats a time span of at most an hour; returns none for a longer one.
-pub fn soon(away: Duration) -> Option<String> {
+pub fn format_if_soon(away: Duration) -> Option<String> {
     // Rounded up: a deadline that is not over never shows as 0 s.
     match away.as_millis().div_ceil(1000) {
         seconds @ 0..120 => Some(format!("{seconds} s")),
@@ -132,25 +132,25 @@ mod tests {
 
     #[test]
     fn ages_and_durations_use_their_largest_unit() {
-        let ago = |seconds: u64| age(1_000_000_000, 1_000_000_000 - seconds * 1000);
+        let ago = |seconds: u64| format_age(1_000_000_000, 1_000_000_000 - seconds * 1000);
         assert_eq!(ago(59), "just now");
         assert_eq!(ago(60), "1 min ago");
         assert_eq!(ago(7200), "2 h ago");
         assert_eq!(ago(86_400), "yesterday");
         assert_eq!(ago(3 * 86_400), "3 days ago");
-        assert_eq!(age(1, 5), "just now");
-        let since = |seconds: u64| since(1_000_000_000, 1_000_000_000 - seconds * 1000);
+        assert_eq!(format_age(1, 5), "just now");
+        let since = |seconds: u64| format_since(1_000_000_000, 1_000_000_000 - seconds * 1000);
         assert_eq!(since(5), "just now");
         assert_eq!(since(120), "for 2 min");
         assert_eq!(since(86_400), "since yesterday");
-        assert_eq!(duration(12), "12 ms");
-        assert_eq!(duration(1_250), "1.2 s");
-        assert_eq!(duration(61_000), "1 min 1 s");
+        assert_eq!(format_duration(12), "12 ms");
+        assert_eq!(format_duration(1_250), "1.2 s");
+        assert_eq!(format_duration(61_000), "1 min 1 s");
     }
 
     #[test]
     fn only_times_up_to_an_hour_are_formatted() {
-        let soon = |millis| soon(Duration::from_millis(millis));
+        let soon = |millis| format_if_soon(Duration::from_millis(millis));
         assert_eq!(soon(1_999).as_deref(), Some("2 s"));
         assert_eq!(soon(90_000).as_deref(), Some("90 s"));
         assert_eq!(soon(1_799_990).as_deref(), Some("30 min"));

@@ -57,7 +57,7 @@ impl ScriptedAgent {
 
     /// Sets the content that the agent accepts in a prompt besides text and links.
     #[must_use]
-    pub fn takes(mut self, prompt: PromptSupport) -> Self {
+    pub fn prompt_support(mut self, prompt: PromptSupport) -> Self {
         self.profile.prompt = prompt;
         self
     }

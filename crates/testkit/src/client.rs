@@ -66,25 +66,32 @@ impl StrictClient {
     /// Connects to an agent in this process.
     #[must_use]
     pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
-        Self::over(TestLink::in_memory(hub, config), recorder, |_| Ok(()))
+        Self::from_link(TestLink::in_memory(hub, config), recorder, |_| Ok(()))
     }
 
     /// Like [`StrictClient::in_memory`], but the bytes go through the line reader on a thread.
     #[must_use]
-    pub fn framed(hub: Hub, config: AcpConfig, line_limit: usize, recorder: Recorder) -> Self {
-        Self::over(TestLink::framed(hub, config, line_limit), recorder, |_| {
-            Ok(())
-        })
+    pub fn with_line_reader(
+        hub: Hub,
+        config: AcpConfig,
+        line_limit: usize,
+        recorder: Recorder,
+    ) -> Self {
+        Self::from_link(
+            TestLink::with_line_reader(hub, config, line_limit),
+            recorder,
+            |_| Ok(()),
+        )
     }
 
     /// Starts a program and connects to its standard input and output.
     #[must_use]
     pub fn spawn(command: Command) -> Self {
         let link = must(TestLink::spawn(command), "the agent did not start");
-        Self::over(link, Recorder::default(), |_| Ok(()))
+        Self::from_link(link, Recorder::default(), |_| Ok(()))
     }
 
-    pub(crate) fn over(
+    pub(crate) fn from_link(
         link: TestLink,
         recorder: Recorder,
         check: fn(&MessageFromAgent) -> Result<(), &'static str>,
@@ -102,7 +109,7 @@ impl StrictClient {
 
     /// Sets how long the client waits for a line before it fails; the default is ten seconds.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
+    pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
@@ -116,7 +123,7 @@ impl StrictClient {
     /// Sends bytes unchanged, plus the end of the line.
     pub async fn send_raw(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
-        self.recorder.line(RecordDirection::ToAgent, line);
+        self.recorder.record_line(RecordDirection::ToAgent, line);
         let bytes = [line, b"\n"].concat();
         self.deliver(async |link| link.send(&bytes).await).await;
     }
@@ -170,14 +177,14 @@ impl StrictClient {
 
     /// Answers a request of the agent with a result.
     pub async fn respond(&mut self, id: &Value, result: Value) {
-        self.settle(id);
+        self.mark_answered(id);
         let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
         self.send(&message).await;
     }
 
     /// Answers a request of the agent with an error.
     pub async fn respond_error(&mut self, id: &Value, code: i32, message: &str) {
-        self.settle(id);
+        self.mark_answered(id);
         let error = json!({"code": code, "message": message});
         let message = json!({"jsonrpc": "2.0", "id": id, "error": error});
         self.send(&message).await;
@@ -185,13 +192,13 @@ impl StrictClient {
 
     /// Leaves a request of the agent unanswered, as some hosts do.
     pub fn leave_unanswered(&mut self, id: &Value) {
-        self.settle(id);
+        self.mark_answered(id);
     }
 
     /// Returns the next message, whatever it is.
     pub async fn next(&mut self) -> MessageFromAgent {
         match self.read().await {
-            Some(line) => self.claim(&line),
+            Some(line) => self.accept_line(&line),
             None => self.fail("the agent closed the connection"),
         }
     }
@@ -273,7 +280,7 @@ impl StrictClient {
 
     /// Reads up to the response to this request, expects only updates and agent events before it, and returns the
     /// updates and the result.
-    pub async fn updates_until(&mut self, id: &Value) -> (Vec<Value>, Value) {
+    pub async fn collect_updates_until(&mut self, id: &Value) -> (Vec<Value>, Value) {
         let mut updates = Vec::new();
         loop {
             match self.next().await {
@@ -301,8 +308,8 @@ impl StrictClient {
         if self.read().await.is_some() {
             self.fail("the last line came after the client had left, and nobody expected it");
         }
-        self.check_settled();
-        self.ended().await
+        self.check_all_answered();
+        self.wait_until_ended().await
     }
 
     /// Closes in the middle: ends the input, discards the remaining output and leaves requests open. The agent's
@@ -310,7 +317,7 @@ impl StrictClient {
     pub async fn hang_up(mut self) -> Option<ExitStatus> {
         self.end_input();
         while self.read().await.is_some() {}
-        self.ended().await
+        self.wait_until_ended().await
     }
 
     /// Disconnects like a client that was killed: checks nothing.
@@ -324,9 +331,9 @@ impl StrictClient {
         }
     }
 
-    pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) async fn wait_until_ended(&mut self) -> Option<ExitStatus> {
         let link = self.link.take()?;
-        match timeout(self.patience, link.ended()).await {
+        match timeout(self.patience, link.wait_until_ended()).await {
             Ok(Ok(status)) => status,
             Ok(Err(error)) => self.fail(&error),
             Err(_) => self.fail("the agent's side of the connection did not end"),
@@ -343,15 +350,15 @@ impl StrictClient {
                 Ok(Err(error)) => self.fail(&error),
                 Err(_) => self.fail("nothing came"),
             };
-            self.recorder.line(RecordDirection::ToClient, &line);
-            if !is_given(&line) {
+            self.recorder.record_line(RecordDirection::ToClient, &line);
+            if !is_default_commands_update(&line) {
                 return Some(line);
             }
         }
     }
 
     /// Parses a line as a message and updates the lists of open requests.
-    pub(crate) fn claim(&mut self, line: &[u8]) -> MessageFromAgent {
+    pub(crate) fn accept_line(&mut self, line: &[u8]) -> MessageFromAgent {
         let checked = parse(line).and_then(|message| (self.check)(&message).map(|()| message));
         let message = checked.unwrap_or_else(|problem| self.fail(problem));
         match &message {
@@ -376,7 +383,7 @@ impl StrictClient {
         message
     }
 
-    fn settle(&mut self, id: &Value) {
+    fn mark_answered(&mut self, id: &Value) {
         match self.owed.iter().position(|owed| owed == id) {
             Some(at) => {
                 self.owed.remove(at);
@@ -385,7 +392,7 @@ impl StrictClient {
         }
     }
 
-    pub(crate) fn check_settled(&self) {
+    pub(crate) fn check_all_answered(&self) {
         if !self.waiting.is_empty() {
             self.fail(&format!("requests without an answer: {:?}", self.waiting));
         }
@@ -409,21 +416,21 @@ impl Drop for StrictClient {
         if std::thread::panicking() {
             return;
         }
-        let mut unread = link.unread();
-        unread.retain(|line| !is_given(line));
+        let mut unread = link.take_unread();
+        unread.retain(|line| !is_default_commands_update(line));
         for line in &unread {
-            self.recorder.line(RecordDirection::ToClient, line);
+            self.recorder.record_line(RecordDirection::ToClient, line);
         }
         if !unread.is_empty() {
             self.fail(&format!("nobody read the last {} lines", unread.len()));
         }
-        self.check_settled();
+        self.check_all_answered();
     }
 }
 
 /// Returns whether this is the line that every opened session sends if its agent has no commands: the list with
 /// the runtime's own command. It is recorded, and no test has to expect it.
-fn is_given(line: &[u8]) -> bool {
+fn is_default_commands_update(line: &[u8]) -> bool {
     let Ok(line) = serde_json::from_slice::<Value>(line) else {
         return false;
     };

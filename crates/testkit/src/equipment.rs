@@ -31,27 +31,28 @@ impl FakeEquip {
     /// Returns the MCP servers that a session received, in that order.
     #[must_use]
     pub fn specs(&self, session: &SessionId) -> Vec<McpServerSpec> {
-        lock(&self.of(session).state).specs.clone()
+        lock(&self.find(session).state).specs.clone()
     }
 
     /// Returns how often a session was notified that its host's skills changed.
     #[must_use]
-    pub fn skills_updated(&self, session: &SessionId) -> usize {
-        lock(&self.of(session).state).skills_updated
+    pub fn skill_update_count(&self, session: &SessionId) -> usize {
+        lock(&self.find(session).state).skills_updated
     }
 
     /// Sets the status of a session's servers and sends it.
-    pub async fn stand(&self, session: &SessionId, servers: Vec<McpServerStatus>) {
-        lock(&self.of(session).state).servers.clone_from(&servers);
-        self.tell(session, EquipmentChange::Servers(servers)).await;
+    pub async fn set_servers(&self, session: &SessionId, servers: Vec<McpServerStatus>) {
+        lock(&self.find(session).state).servers.clone_from(&servers);
+        self.send_change(session, EquipmentChange::Servers(servers))
+            .await;
     }
 
     /// Sends a change to a session.
-    pub async fn tell(&self, session: &SessionId, change: EquipmentChange) {
-        self.of(session).link.tell(change).await;
+    pub async fn send_change(&self, session: &SessionId, change: EquipmentChange) {
+        self.find(session).link.report(change).await;
     }
 
-    fn of(&self, session: &SessionId) -> Arc<FakeEquipment> {
+    fn find(&self, session: &SessionId) -> Arc<FakeEquipment> {
         match lock(&self.0).get(session) {
             Some(fake) => fake.clone(),
             None => panic!("session {session} was never equipped"),
@@ -92,7 +93,7 @@ impl Equipment for FakeEquipment {
         lock(&self.state).servers.clone()
     }
 
-    fn skills_updated(&self) {
+    fn notify_skills_updated(&self) {
         lock(&self.state).skills_updated += 1;
     }
 }

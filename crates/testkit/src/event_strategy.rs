@@ -92,7 +92,7 @@ impl EventStrategy {
                 vec(self.change(), 0..6),
             );
             let made = of_kind.prop_map(move |(example, ids, changes)| {
-                changed(&example, &ids, &changes, (&words, kept))
+                apply_changes(&example, &ids, &changes, (&words, kept))
             });
             (*weight, made.boxed())
         });
@@ -138,7 +138,7 @@ fn words() -> BTreeMap<String, Vec<Value>> {
 }
 
 /// Applies the changes to an example; skips those that do not leave an event of its kind.
-fn changed(
+fn apply_changes(
     example: &AgentEvent,
     ids: &[&str],
     changes: &[(Index, MemberChange)],

@@ -14,7 +14,7 @@ use crate::must;
 /// If they differ.
 #[track_caller]
 pub fn check(path: &Path, actual: &str, repair: &str) {
-    if updating() {
+    if is_updating() {
         return must(fs::write(path, actual), path.display());
     }
     let expected = match fs::read_to_string(path) {
@@ -37,7 +37,7 @@ pub fn check(path: &Path, actual: &str, repair: &str) {
     reason = "the switch every snapshot test of the project knows"
 )]
 #[must_use]
-pub fn updating() -> bool {
+pub fn is_updating() -> bool {
     std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn difference_is_shown_with_its_repair() {
-        if updating() {
+        if is_updating() {
             return;
         }
         let folder = tempfile::tempdir().unwrap();

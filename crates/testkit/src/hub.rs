@@ -94,7 +94,7 @@ impl TestHub {
 
     /// Returns the path of a session's journal.
     #[must_use]
-    pub fn log_of(&self, session: &SessionId) -> PathBuf {
+    pub fn log_path(&self, session: &SessionId) -> PathBuf {
         let threads = self.state_dir().join("threads");
         threads.join(session.as_str()).join("events.jsonl")
     }
@@ -111,19 +111,19 @@ impl TestHub {
     #[must_use]
     pub fn connect_framed(&self, line_limit: usize) -> StrictClient {
         let (hub, acp) = (self.hub.clone(), self.parts.acp.clone());
-        StrictClient::framed(hub, acp, line_limit, self.parts.recorder.clone())
+        StrictClient::with_line_reader(hub, acp, line_limit, self.parts.recorder.clone())
     }
 
     /// Starts a second runtime on the same folder, like another process.
     #[must_use]
-    pub fn beside(&self) -> Self {
+    pub fn start_second(&self) -> Self {
         TestHubBuilder(self.parts.clone()).build()
     }
 
     /// Shuts the hub down and starts another one on the same folder.
     pub async fn restart(&mut self) {
         self.hub.shutdown().await;
-        *self = self.beside();
+        *self = self.start_second();
     }
 }
 

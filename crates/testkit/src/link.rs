@@ -65,7 +65,7 @@ impl TestLink {
     }
 
     /// Sends bytes through the line reader.
-    pub(crate) fn framed(hub: Hub, config: AcpConfig, line_limit: usize) -> Self {
+    pub(crate) fn with_line_reader(hub: Hub, config: AcpConfig, line_limit: usize) -> Self {
         let (to, bytes) = mpsc::channel(QUEUE);
         let (lines, incoming) = mpsc::channel(QUEUE);
         std::thread::spawn(move || read_lines(ChannelReader::new(bytes), line_limit, lines));
@@ -130,7 +130,7 @@ impl TestLink {
             Self::Memory(MemoryLink {
                 to: LinkSender::Bytes(to),
                 ..
-            }) => to.send(bytes.to_vec()).await.map_err(|_| gone()),
+            }) => to.send(bytes.to_vec()).await.map_err(|_| closed_error()),
             Self::Memory(_) => {
                 let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
                 let line = String::from_utf8(line.to_vec());
@@ -138,7 +138,7 @@ impl TestLink {
                     .await
             }
             Self::Process(process) => {
-                let to = process.to.as_mut().ok_or_else(gone)?;
+                let to = process.to.as_mut().ok_or_else(closed_error)?;
                 let sent = async {
                     to.write_all(bytes).await?;
                     to.flush().await
@@ -151,12 +151,12 @@ impl TestLink {
     /// Sends a line that may be too long or invalid, to an agent in this process.
     pub(crate) async fn send_line(&mut self, line: IncomingLine) -> Result<(), String> {
         let Self::Memory(memory) = self else {
-            return Err(gone());
+            return Err(closed_error());
         };
         match &memory.to {
-            LinkSender::Acp(to) => to.send(line.into()).await.map_err(|_| gone()),
-            LinkSender::Threads(to) => to.send(line).await.map_err(|_| gone()),
-            LinkSender::Bytes(_) | LinkSender::Closed => Err(gone()),
+            LinkSender::Acp(to) => to.send(line.into()).await.map_err(|_| closed_error()),
+            LinkSender::Threads(to) => to.send(line).await.map_err(|_| closed_error()),
+            LinkSender::Bytes(_) | LinkSender::Closed => Err(closed_error()),
         }
     }
 
@@ -172,7 +172,7 @@ impl TestLink {
                     let Some(bytes) = bytes else {
                         return Ok(None);
                     };
-                    memory.lines = split(&bytes)?;
+                    memory.lines = split_lines(&bytes)?;
                 }
                 Ok(memory.lines.pop_front())
             }
@@ -191,7 +191,7 @@ impl TestLink {
     }
 
     /// Returns the lines that have arrived and are unread, without waiting.
-    pub(crate) fn unread(&mut self) -> Vec<Vec<u8>> {
+    pub(crate) fn take_unread(&mut self) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         while let Some(Ok(Some(line))) = self.recv().now_or_never() {
             lines.push(line);
@@ -208,7 +208,7 @@ impl TestLink {
     }
 
     /// Waits until the agent's side ends. Returns the status of a process.
-    pub(crate) async fn ended(self) -> Result<Option<ExitStatus>, String> {
+    pub(crate) async fn wait_until_ended(self) -> Result<Option<ExitStatus>, String> {
         match self {
             Self::Memory(memory) => match memory.serving.await {
                 Ok(ended) => ended.map(|()| None),
@@ -222,11 +222,11 @@ impl TestLink {
     }
 }
 
-fn gone() -> String {
+fn closed_error() -> String {
     "the agent does not listen any more".to_owned()
 }
 
-fn split(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {
+fn split_lines(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {
     let Some(lines) = chunk.strip_suffix(b"\n") else {
         return Err("the agent wrote part of a line".to_owned());
     };

@@ -39,11 +39,11 @@ impl OpenHarnessShell {
     /// Returns a Shell of the owner, served by this hub.
     #[must_use]
     pub fn new(hub: &TestHub) -> Self {
-        Self::with(hub, |_| ())
+        Self::with_config(hub, |_| ())
     }
 
     /// Like [`OpenHarnessShell::new`], with an adjusted configuration.
-    pub fn with(hub: &TestHub, adjust: impl FnOnce(&mut OpenHarnessConfig)) -> Self {
+    pub fn with_config(hub: &TestHub, adjust: impl FnOnce(&mut OpenHarnessConfig)) -> Self {
         let mut config = OpenHarnessConfig::new(hub.hub().clone(), hub.workspace());
         adjust(&mut config);
         Self {
@@ -55,9 +55,9 @@ impl OpenHarnessShell {
 
     /// Returns a Shell of another principal at the same routes, or of none.
     #[must_use]
-    pub fn of(&self, principal: Option<&str>) -> Self {
+    pub fn for_principal(&self, principal: Option<&str>) -> Self {
         Self {
-            routes: self.routes.of(principal),
+            routes: self.routes.for_principal(principal),
             ..self.clone()
         }
     }
@@ -73,7 +73,7 @@ impl OpenHarnessShell {
 
     /// Returns the same Shell at another path.
     #[must_use]
-    pub fn at(&self, path: &'static str) -> Self {
+    pub fn with_path(&self, path: &'static str) -> Self {
         Self {
             path,
             ..self.clone()
@@ -105,7 +105,7 @@ impl OpenHarnessShell {
         body: impl Into<Vec<u8>>,
     ) -> ShellResponse {
         let body = body.into();
-        self.recorder.line(RecordDirection::ToAgent, &body);
+        self.recorder.record_line(RecordDirection::ToAgent, &body);
         let request = must(request.body(Body::from(body)), "no request");
         self.exchange(request).await
     }
@@ -115,9 +115,9 @@ impl OpenHarnessShell {
         let (parts, bytes) = self.routes.answer(request).await;
         if parts.status != StatusCode::OK {
             let status = parts.status.as_u16();
-            self.recorder.note(&format!("HTTP {status}"));
+            self.recorder.record_note(&format!("HTTP {status}"));
         }
-        self.recorder.line(RecordDirection::ToClient, &bytes);
+        self.recorder.record_line(RecordDirection::ToClient, &bytes);
         let shown = String::from_utf8_lossy(&bytes);
         let envelope = must(serde_json::from_slice(&bytes), shown);
         let answer = ShellResponse {
@@ -235,13 +235,13 @@ impl ShellResponse {
 
 /// Returns a request that sends this text in a conversation.
 #[must_use]
-pub fn says(request_id: &str, intent: &str) -> Value {
+pub fn intent_request(request_id: &str, intent: &str) -> Value {
     request(request_id, "user_intent", json!(intent))
 }
 
 /// Returns a request that continues a run.
 #[must_use]
-pub fn goes_on(request_id: &str, continuation: &Value) -> Value {
+pub fn continuation_request(request_id: &str, continuation: &Value) -> Value {
     request(request_id, "continuation", continuation.clone())
 }
 
@@ -255,8 +255,8 @@ fn request(request_id: &str, member: &str, value: Value) -> Value {
 
 /// Returns a request that continues a run with an extension of ours: `approval`, `answer` or `cancel`.
 #[must_use]
-pub fn decides(request_id: &str, continuation: &Value, ours: &Value) -> Value {
-    let mut message = goes_on(request_id, continuation);
+pub fn decision_request(request_id: &str, continuation: &Value, ours: &Value) -> Value {
+    let mut message = continuation_request(request_id, continuation);
     message["request"]["context"]["extensions"] = json!({ "dev.harn": ours });
     message
 }

@@ -47,13 +47,13 @@ const RAW_SHOWN: usize = 256;
 
 impl Recorder {
     /// Records a line, without its end.
-    pub fn line(&self, direction: RecordDirection, line: &[u8]) {
+    pub fn record_line(&self, direction: RecordDirection, line: &[u8]) {
         let entry = RecordEntry::Line(direction, line.to_vec());
         lock(&self.record).entries.push(entry);
     }
 
     /// Records a note about an event outside the wire.
-    pub fn note(&self, text: &str) {
+    pub fn record_note(&self, text: &str) {
         lock(&self.record)
             .entries
             .push(RecordEntry::Note(text.to_owned()));
@@ -97,9 +97,7 @@ impl Recorder {
         let mut out = String::new();
         for entry in &record.entries {
             match entry {
-                RecordEntry::Note(text) => {
-                    out.push_str(&format!("{{\"note\":{}}}\n", quoted(text)))
-                }
+                RecordEntry::Note(text) => out.push_str(&format!("{{\"note\":{}}}\n", quote(text))),
                 RecordEntry::Line(to, line) => {
                     let to = to.word();
                     let body = body(line);
@@ -119,8 +117,8 @@ fn body(line: &[u8]) -> String {
         // Use the bytes themselves, so that the order of members and the spelling of numbers are pinned too.
         Ok(text) if is_message(text) => format!("\"message\":{text}"),
         _ if line.len() > RAW_SHOWN => format!("\"rawLength\":{}", line.len()),
-        Ok(text) => format!("\"raw\":{}", quoted(text)),
-        Err(_) => format!("\"rawBytes\":{}", quoted(&line.escape_ascii().to_string())),
+        Ok(text) => format!("\"raw\":{}", quote(text)),
+        Err(_) => format!("\"rawBytes\":{}", quote(&line.escape_ascii().to_string())),
     }
 }
 
@@ -128,7 +126,7 @@ fn is_message(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok()
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
@@ -140,13 +138,13 @@ mod tests {
     fn transcript_has_the_bytes_of_messages_and_marks_raw_lines() {
         let recorder = Recorder::default();
         recorder.rename("/tmp/x1", "/workspace");
-        recorder.line(RecordDirection::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);
-        recorder.line(RecordDirection::ToClient, br#"{"id":"u-u-i-d"}"#);
+        recorder.record_line(RecordDirection::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);
+        recorder.record_line(RecordDirection::ToClient, br#"{"id":"u-u-i-d"}"#);
         recorder.number_request(&Value::from("u-u-i-d"));
-        recorder.note("a pause");
-        recorder.line(RecordDirection::ToAgent, br#"{"half"#);
-        recorder.line(RecordDirection::ToAgent, b"\xff!");
-        recorder.line(RecordDirection::ToAgent, &[b'x'; 300]);
+        recorder.record_note("a pause");
+        recorder.record_line(RecordDirection::ToAgent, br#"{"half"#);
+        recorder.record_line(RecordDirection::ToAgent, b"\xff!");
+        recorder.record_line(RecordDirection::ToAgent, &[b'x'; 300]);
         let expected = [
             r#"{"to":"agent","message":{"z": 1.0,"cwd":"/workspace/a"}}"#,
             r#"{"to":"client","message":{"id":"agent-1"}}"#,

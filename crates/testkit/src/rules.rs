@@ -35,7 +35,7 @@ impl MemoryRules {
 
     /// Returns the ids of the remembered grants.
     #[must_use]
-    pub fn remembered(&self) -> Vec<String> {
+    pub fn remembered_ids(&self) -> Vec<String> {
         let grants = lock(&self.grants);
         grants.iter().map(|grant| grant.id.clone()).collect()
     }
@@ -50,7 +50,7 @@ impl RuleBook for MemoryRules {
         Ok(lock(&self.grants).clone())
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         true
     }
 

@@ -23,7 +23,7 @@ pub enum NullRule {
 #[must_use]
 pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = described::<T>(settings, description);
+    let mut schema = generate_schema::<T>(settings, description);
     forbid_null_members(&mut schema, null);
     schema
 }
@@ -31,7 +31,7 @@ pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value
 /// Returns the schema of values that a program accepts, with null where the type accepts it.
 #[must_use]
 pub fn accepted_schema<T: JsonSchema>(description: &str) -> Value {
-    described::<T>(SchemaSettings::draft2020_12(), description)
+    generate_schema::<T>(SchemaSettings::draft2020_12(), description)
 }
 
 /// Removes null from the members of every object in a schema, as far as the rule covers them.
@@ -84,7 +84,7 @@ fn forbid_null(property: &mut Value) {
     }
 }
 
-fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Value {
+fn generate_schema<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Value {
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
     // The title and the description come first, for people who open the file.
     let mut ordered = Map::new();
@@ -103,9 +103,9 @@ fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Valu
 
 /// Moves a reference that has properties beside it into `allOf`: validators treat both the same, but type
 /// generators ignore one of the two.
-pub fn references_apart(schema: &mut Value) {
+pub fn separate_references(schema: &mut Value) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(references_apart),
+        Value::Array(items) => items.iter_mut().for_each(separate_references),
         Value::Object(members) => {
             if members.contains_key("properties")
                 && let Some(reference) = members.remove("$ref")
@@ -114,7 +114,7 @@ pub fn references_apart(schema: &mut Value) {
                 let all = Value::Array(vec![Value::Object(apart)]);
                 members.insert("allOf".to_owned(), all);
             }
-            members.values_mut().for_each(references_apart);
+            members.values_mut().for_each(separate_references);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -132,7 +132,7 @@ pub fn check_files(made: &[(&str, Value)], repair: &str) {
 }
 
 /// Checks that the program embeds all of these files, in this order.
-pub fn check_carried(made: &[(&str, Value)], carried: &[(&str, &str)]) {
+pub fn check_embedded(made: &[(&str, Value)], carried: &[(&str, &str)]) {
     let made: Vec<_> = made.iter().map(|it| it.0).collect();
     let carried: Vec<_> = carried.iter().map(|it| it.0).collect();
     assert_eq!(carried, made);

@@ -30,7 +30,7 @@ impl ServedRoutes {
     }
 
     /// Returns the same routes for another principal, or for none.
-    pub(crate) fn of(&self, principal: Option<&str>) -> Self {
+    pub(crate) fn for_principal(&self, principal: Option<&str>) -> Self {
         Self {
             router: self.router.clone(),
             principal: principal.map(|name| Principal::new(Arc::from(name))),

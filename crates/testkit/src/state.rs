@@ -70,16 +70,16 @@ impl TestHub {
 impl StateServer {
     /// Returns the same routes for another principal, or for none.
     #[must_use]
-    pub fn of(&self, principal: Option<&str>) -> Self {
+    pub fn for_principal(&self, principal: Option<&str>) -> Self {
         Self {
-            routes: self.routes.of(principal),
+            routes: self.routes.for_principal(principal),
             ..self.clone()
         }
     }
 
     /// Returns the same routes, with at most this many bytes in transit to a client that does not read.
     #[must_use]
-    pub fn narrow(&self, bytes: usize) -> Self {
+    pub fn with_buffer_size(&self, bytes: usize) -> Self {
         Self {
             on_the_way: bytes,
             ..self.clone()
@@ -88,12 +88,12 @@ impl StateServer {
 
     /// Connects a client to a session's document, by the query of the URL, and reads the document.
     pub async fn connect(&self, query: &str) -> StateClient {
-        self.open("/ws", query).await.greeted().await
+        self.open("/ws", query).await.read_document().await
     }
 
     /// Connects a client to the document of all sessions, and reads the document.
     pub async fn connect_sessions(&self) -> StateClient {
-        self.open("/ws/sessions", "").await.greeted().await
+        self.open("/ws/sessions", "").await.read_document().await
     }
 
     /// Connects a client that has read nothing yet.
@@ -114,15 +114,15 @@ impl StateServer {
             "" => path.to_owned(),
             query => format!("{path}?{query}"),
         };
-        let speaker = self.tape.enter(&target);
+        let speaker = self.tape.add_socket(&target);
         let request = format!("ws://localhost{target}").into_client_request();
         let request = must(request, &target);
-        match client_async_with_config(request, self.dial(), Some(bounds())).await {
+        match client_async_with_config(request, self.dial(), Some(client_limits())).await {
             Ok((socket, _)) => Ok(StateClient::new(socket, path, self.tape.clone(), speaker)),
             Err(Error::Http(response)) => {
                 let (parts, body) = response.into_parts();
                 let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
-                self.tape.refused(parts.status, &body);
+                self.tape.record_refusal(parts.status, &body);
                 Err(Box::new(StateHttpResponse {
                     status: parts.status,
                     headers: parts.headers,
@@ -184,41 +184,42 @@ impl SocketTranscript {
         }
     }
 
-    fn enter(&self, target: &str) -> usize {
+    fn add_socket(&self, target: &str) -> usize {
         let mut speakers = lock(&self.speakers);
         speakers.known += 1;
         speakers.last = speakers.known;
         let number = speakers.known;
         self.recorder
-            .note(&format!("socket {number}: GET {target}"));
+            .record_note(&format!("socket {number}: GET {target}"));
         number
     }
 
-    fn refused(&self, status: StatusCode, body: &str) {
+    fn record_refusal(&self, status: StatusCode, body: &str) {
         let status = status.as_u16();
-        self.recorder.note(&format!("refused: {status} {body}"));
+        self.recorder
+            .record_note(&format!("refused: {status} {body}"));
     }
 
-    fn line(&self, speaker: usize, direction: RecordDirection, line: &[u8]) {
-        self.turn_to(speaker);
-        self.recorder.line(direction, line);
+    fn record_line(&self, speaker: usize, direction: RecordDirection, line: &[u8]) {
+        self.switch_to(speaker);
+        self.recorder.record_line(direction, line);
     }
 
-    fn note(&self, speaker: usize, text: &str) {
-        self.turn_to(speaker);
-        self.recorder.note(text);
+    fn record_note(&self, speaker: usize, text: &str) {
+        self.switch_to(speaker);
+        self.recorder.record_note(text);
     }
 
-    fn turn_to(&self, speaker: usize) {
+    fn switch_to(&self, speaker: usize) {
         let mut speakers = lock(&self.speakers);
         if speakers.last != speaker {
             speakers.last = speaker;
-            self.recorder.note(&format!("socket {speaker}:"));
+            self.recorder.record_note(&format!("socket {speaker}:"));
         }
     }
 }
 
 /// Returns the client's buffer limits, small so that unread data stays at the server.
-fn bounds() -> WebSocketConfig {
+fn client_limits() -> WebSocketConfig {
     WebSocketConfig::default().read_buffer_size(4 * 1024)
 }

@@ -29,7 +29,7 @@ pub fn apply(doc: &mut Value, op: &Value) -> Result<(), String> {
         }
         Some(_) | None => return Err(format!("there is no operation {}", op["type"])),
     };
-    *place(doc, &path)? = new;
+    *find_or_create(doc, &path)? = new;
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn find<'a>(doc: &'a Value, path: &[String]) -> Result<Option<&'a Value>, String
 }
 
 /// Returns the value at a path to be replaced; creates missing parents.
-fn place<'a>(doc: &'a mut Value, path: &[String]) -> Result<&'a mut Value, String> {
+fn find_or_create<'a>(doc: &'a mut Value, path: &[String]) -> Result<&'a mut Value, String> {
     let mut at = doc;
     for step in path {
         if at.is_null() {

@@ -30,7 +30,7 @@ struct ThreadScreenItem {
 
 impl ThreadScreen {
     /// Folds the params of a notification, with or without a timestamp.
-    pub fn take(&mut self, params: &Value) {
+    pub fn fold(&mut self, params: &Value) {
         let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();
         match params["notification"].as_str().unwrap_or_default() {
             "thread.created" => {}
@@ -53,10 +53,10 @@ impl ThreadScreen {
                 });
             }
             "item.delta" => {
-                let item = self.open(params);
+                let item = self.open_item(params);
                 item.content += params["delta"].as_str().unwrap_or_default();
             }
-            "item.completed" => self.open(params).completed = true,
+            "item.completed" => self.open_item(params).completed = true,
             "approval.requested" => {
                 self.approvals
                     .insert(text("requestId"), without_time(params));
@@ -76,7 +76,7 @@ impl ThreadScreen {
     }
 
     /// Returns the open item of a delta or an end, with its data merged.
-    fn open(&mut self, params: &Value) -> &mut ThreadScreenItem {
+    fn open_item(&mut self, params: &Value) -> &mut ThreadScreenItem {
         let item = self.find(&params["itemId"]);
         let item = item.unwrap_or_else(|| panic!("{params}: no such item"));
         assert!(!item.completed, "{params}");

@@ -39,7 +39,11 @@ impl TestHub {
             version: "0.0.0".to_owned(),
         };
         let link = TestLink::threads(self.hub().clone(), config);
-        ThreadsClient(StrictClient::over(link, self.recorder().clone(), check))
+        ThreadsClient(StrictClient::from_link(
+            link,
+            self.recorder().clone(),
+            check,
+        ))
     }
 }
 
@@ -71,7 +75,7 @@ impl ThreadsClient {
     }
 
     /// Reads up to the end of the running turn, expects only notifications and returns them, the end last.
-    pub async fn until_turn_ends(&mut self) -> Vec<Value> {
+    pub async fn read_until_turn_ends(&mut self) -> Vec<Value> {
         let mut told = Vec::new();
         loop {
             match self.next().await {
@@ -130,10 +134,10 @@ impl ThreadsClient {
         self.end_input();
         let mut rest = Vec::new();
         while let Some(line) = self.read().await {
-            rest.push(self.claim(&line));
+            rest.push(self.accept_line(&line));
         }
-        self.check_settled();
-        self.ended().await;
+        self.check_all_answered();
+        self.wait_until_ended().await;
         rest
     }
 }

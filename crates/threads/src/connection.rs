@@ -77,12 +77,12 @@ impl ThreadsPeer {
     }
 
     /// Runs disk work in a task of its own, which answers with the result.
-    pub(crate) async fn answer_beside<T: Serialize + Send>(
+    pub(crate) async fn answer_in_task<T: Serialize + Send>(
         self: &Arc<Self>,
         reply: ReplyTarget,
         work: impl Future<Output = Result<T, ThreadsError>> + Send + 'static,
     ) {
-        let (peer, place) = (self.clone(), self.disk().await);
+        let (peer, place) = (self.clone(), self.acquire_disk().await);
         self.tasks.spawn(async move {
             // The client may be gone.
             let _ = peer.answer(&reply, work.await).await;
@@ -99,7 +99,7 @@ impl ThreadsPeer {
 
     /// Returns the permission for a disk task. Callers request it before they start the task, and release it after
     /// the answer: a client that reads no answers starts no more tasks.
-    pub(crate) async fn disk(&self) -> Option<DiskPermit> {
+    pub(crate) async fn acquire_disk(&self) -> Option<DiskPermit> {
         // The semaphore is never closed.
         self.disk.clone().acquire_owned().await.ok()
     }

@@ -54,12 +54,12 @@ impl ThreadsError {
     }
 
     /// Returns the error for a thread that was closed while a request waited for it.
-    pub(crate) fn closed() -> Self {
+    pub(crate) fn thread_closed() -> Self {
         Self::Internal("the thread was closed; ask again to open it".to_owned())
     }
 
     /// Returns the error for requests that arrive faster than they are executed.
-    pub(crate) fn crowded() -> Self {
+    pub(crate) fn too_many_requests() -> Self {
         let why = "too many requests for this thread wait already; wait for their answers";
         Self::Internal(why.to_owned())
     }
@@ -106,7 +106,7 @@ impl From<PromptError> for ThreadsError {
             }
             PromptError::Unsupported { .. } => Self::InvalidParams(format!("input: {error}")),
             PromptError::QueueFull { .. } => Self::TurnBusy,
-            PromptError::Closed => Self::closed(),
+            PromptError::Closed => Self::thread_closed(),
         }
     }
 }
@@ -129,7 +129,7 @@ impl From<SettingError> for ThreadsError {
             SettingError::UnknownValue { option, known, .. } => {
                 Self::InvalidParams(format!("{option} must be one of {known}"))
             }
-            SettingError::Closed => Self::closed(),
+            SettingError::Closed => Self::thread_closed(),
         }
     }
 }
@@ -161,8 +161,8 @@ mod tests {
             ThreadsError::InvalidParams("threadId must be a string".to_owned()),
             ThreadsError::TurnNotFound,
             ThreadsError::ApprovalNotFound,
-            ThreadsError::closed(),
-            ThreadsError::crowded(),
+            ThreadsError::thread_closed(),
+            ThreadsError::too_many_requests(),
             SessionError::NotFound("secret".into()).into(),
             SessionError::BadCwd.into(),
             SessionError::BadCursor.into(),

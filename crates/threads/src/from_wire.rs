@@ -24,7 +24,7 @@ pub(crate) struct ParamFields {
 
 impl ParamFields {
     /// Reads the params of a request; they may be absent if none are required.
-    pub(crate) fn params(params: Option<Value>) -> ParamsResult<Self> {
+    pub(crate) fn from_params(params: Option<Value>) -> ParamsResult<Self> {
         let members = match params {
             None => Map::new(),
             Some(Value::Object(members)) => members,
@@ -37,7 +37,7 @@ impl ParamFields {
         })
     }
 
-    fn nested(value: Value, within: &str) -> ParamsResult<Self> {
+    fn from_nested(value: Value, within: &str) -> ParamsResult<Self> {
         match value {
             Value::Object(members) => Ok(Self {
                 members,
@@ -73,11 +73,11 @@ fn bad(why: impl Into<String>) -> ThreadsError {
 
 /// Checks the params. Nothing depends on their members, so none of them can be wrong.
 pub(crate) fn initialize(params: Option<Value>) -> ParamsResult<()> {
-    ParamFields::params(params).map(drop)
+    ParamFields::from_params(params).map(drop)
 }
 
 pub(crate) fn thread_create(params: Option<Value>) -> ParamsResult<ThreadCreateParams> {
-    let mut fields = ParamFields::params(params)?;
+    let mut fields = ParamFields::from_params(params)?;
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     Ok(ThreadCreateParams {
         title: said(fields.string("title")?),
@@ -86,16 +86,16 @@ pub(crate) fn thread_create(params: Option<Value>) -> ParamsResult<ThreadCreateP
 }
 
 pub(crate) fn thread_list(params: Option<Value>) -> ParamsResult<()> {
-    ParamFields::params(params).map(drop)
+    ParamFields::from_params(params).map(drop)
 }
 
 pub(crate) fn thread_get(params: Option<Value>) -> ParamsResult<ThreadGetParams> {
-    let thread_id = ParamFields::params(params)?.required("threadId")?;
+    let thread_id = ParamFields::from_params(params)?.required("threadId")?;
     Ok(ThreadGetParams { thread_id })
 }
 
 pub(crate) fn turn_cancel(params: Option<Value>) -> ParamsResult<TurnCancelParams> {
-    let mut fields = ParamFields::params(params)?;
+    let mut fields = ParamFields::from_params(params)?;
     Ok(TurnCancelParams {
         thread_id: fields.required("threadId")?,
         turn_id: fields.string("turnId")?,
@@ -103,7 +103,7 @@ pub(crate) fn turn_cancel(params: Option<Value>) -> ParamsResult<TurnCancelParam
 }
 
 pub(crate) fn turn_start(params: Option<Value>) -> ParamsResult<TurnStartParams> {
-    let mut fields = ParamFields::params(params)?;
+    let mut fields = ParamFields::from_params(params)?;
     let thread_id = fields.required("threadId")?;
     let parts = match fields.take("input") {
         Some(Value::Array(parts)) => parts,
@@ -127,7 +127,7 @@ pub(crate) fn turn_start(params: Option<Value>) -> ParamsResult<TurnStartParams>
 }
 
 fn input_part(part: Value, at: &str) -> ParamsResult<InputPart> {
-    let mut fields = ParamFields::nested(part, at)?;
+    let mut fields = ParamFields::from_nested(part, at)?;
     match fields.required("type")?.as_str() {
         "text" => Ok(InputPart::Text {
             text: fields.required("text")?,
@@ -142,7 +142,7 @@ fn input_part(part: Value, at: &str) -> ParamsResult<InputPart> {
 }
 
 fn model(model: Value) -> ParamsResult<ModelChoice> {
-    let mut fields = ParamFields::nested(model, "model")?;
+    let mut fields = ParamFields::from_nested(model, "model")?;
     Ok(ModelChoice {
         provider_id: fields.string("providerID")?,
         model_id: fields.required("modelID")?,
@@ -150,7 +150,7 @@ fn model(model: Value) -> ParamsResult<ModelChoice> {
 }
 
 pub(crate) fn approval_respond(params: Option<Value>) -> ParamsResult<ApprovalRespondParams> {
-    let mut fields = ParamFields::params(params)?;
+    let mut fields = ParamFields::from_params(params)?;
     let request_id = fields.required("requestId")?;
     let decision = match fields.required("decision")?.as_str() {
         "once" => ApprovalDecision::Once,

@@ -33,20 +33,20 @@ impl ThreadRegistry {
     }
 
     /// Whether the thread is followed, or about to be.
-    pub(crate) fn has(&self, thread: &SessionId) -> bool {
+    pub(crate) fn has_thread(&self, thread: &SessionId) -> bool {
         let open = self.lock();
         open.threads.get(thread).is_some_and(|it| !it.is_closed())
     }
 
     /// Adds a thread that was just created.
-    pub(crate) fn enter(&self, thread: SessionId) -> mpsc::Receiver<ThreadRequest> {
+    pub(crate) fn add_thread(&self, thread: SessionId) -> mpsc::Receiver<ThreadRequest> {
         let (inbox, requests) = mpsc::channel(INBOX);
         self.lock().threads.insert(thread, inbox);
         requests
     }
 
     /// Removes a thread whose task accepts no more requests, but not a newer task of it.
-    pub(crate) fn leave(&self, thread: &SessionId) {
+    pub(crate) fn remove_if_closed(&self, thread: &SessionId) {
         let mut open = self.lock();
         if open
             .threads
@@ -58,28 +58,28 @@ impl ThreadRegistry {
     }
 
     /// Adds a question that waits for a decision.
-    pub(crate) fn asked(&self, ask: AskId, thread: SessionId) {
+    pub(crate) fn add_ask(&self, ask: AskId, thread: SessionId) {
         self.lock().asks.insert(ask, thread);
     }
 
     /// Removes a question that is settled.
-    pub(crate) fn settled(&self, ask: &AskId) {
+    pub(crate) fn remove_ask(&self, ask: &AskId) {
         self.lock().asks.remove(ask);
     }
 
     /// Removes all questions of a thread.
-    pub(crate) fn settled_in(&self, thread: &SessionId) {
+    pub(crate) fn remove_asks_of(&self, thread: &SessionId) {
         self.lock().asks.retain(|_, asking| asking != thread);
     }
 
     /// Returns the thread of an open question.
-    pub(crate) fn asking(&self, ask: &AskId) -> Option<SessionId> {
+    pub(crate) fn thread_of_ask(&self, ask: &AskId) -> Option<SessionId> {
         self.lock().asks.get(ask).cloned()
     }
 }
 
 /// Sends a request to its thread, and opens the thread if necessary.
-pub(crate) fn hand(
+pub(crate) fn send_or_open(
     peer: &Arc<ThreadsPeer>,
     thread: &SessionId,
     request: ThreadRequest,
@@ -90,7 +90,7 @@ pub(crate) fn hand(
         None => request,
         Some(inbox) => match inbox.try_send(request) {
             Ok(()) => return Ok(()),
-            Err(TrySendError::Full(_)) => return Err(ThreadsError::crowded()),
+            Err(TrySendError::Full(_)) => return Err(ThreadsError::too_many_requests()),
             // The task has just ended; this request opens the thread again.
             Err(TrySendError::Closed(request)) => request,
         },

@@ -49,7 +49,7 @@ impl ThreadHistory {
         let mut told = std::mem::take(&mut self.told);
         self.projector.project(envelope, &mut told);
         for notification in told.drain(..) {
-            self.tell(notification, envelope.at);
+            self.add_notification(notification, envelope.at);
         }
         self.told = told;
     }
@@ -58,11 +58,11 @@ impl ThreadHistory {
     #[must_use]
     pub fn finish(mut self) -> Vec<ThreadEvent> {
         let at = self.last;
-        self.release(at);
+        self.push_held(at);
         self.events
     }
 
-    fn tell(&mut self, notification: ThreadNotification, at: Timestamp) {
+    fn add_notification(&mut self, notification: ThreadNotification, at: Timestamp) {
         match (&notification, &mut self.held) {
             (
                 ThreadNotification::ItemDelta {
@@ -83,21 +83,21 @@ impl ThreadHistory {
                 },
                 _,
             ) => {
-                self.release(at);
+                self.push_held(at);
                 self.held = Some(notification);
             }
             (
                 ThreadNotification::ItemCompleted { item_id, .. },
                 Some(ThreadNotification::ItemDelta { item_id: held, .. }),
             ) if item_id == held => {
-                self.release(at);
+                self.push_held(at);
                 self.push(notification, at);
             }
             _ => self.push(notification, at),
         }
     }
 
-    fn release(&mut self, at: Timestamp) {
+    fn push_held(&mut self, at: Timestamp) {
         if let Some(held) = self.held.take() {
             self.push(held, at);
         }

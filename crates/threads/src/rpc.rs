@@ -33,35 +33,35 @@ pub(crate) struct RpcRejection {
 /// Parses a line; returns `None` for an answer, which nothing here waits for.
 pub(crate) fn read(line: IncomingLine) -> Result<Option<RpcCall>, RpcRejection> {
     match line {
-        IncomingLine::Text(text) => message(&text),
-        IncomingLine::TooLong { limit } => {
-            Err(nobody(format!("the line is longer than {limit} bytes")))
-        }
-        IncomingLine::NotUtf8 => Err(nobody("the line is not UTF-8")),
+        IncomingLine::Text(text) => parse_message(&text),
+        IncomingLine::TooLong { limit } => Err(reject_without_id(format!(
+            "the line is longer than {limit} bytes"
+        ))),
+        IncomingLine::NotUtf8 => Err(reject_without_id("the line is not UTF-8")),
     }
 }
 
-fn message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
+fn parse_message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {
-            let error = ThreadsError::Parse(unreadable(&error));
+            let error = ThreadsError::Parse(describe_parse_error(&error));
             return Err(RpcRejection { id: None, error });
         }
     };
     match value {
-        Value::Object(members) => call(members),
-        Value::Array(_) => Err(nobody(
+        Value::Object(members) => parse_call(members),
+        Value::Array(_) => Err(reject_without_id(
             "batches are not taken; send one request a line, as an object",
         )),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Err(nobody("a request is an object"))
+            Err(reject_without_id("a request is an object"))
         }
     }
 }
 
 /// Describes a parse error. The parser's own message may quote the line.
-fn unreadable(error: &serde_json::Error) -> &'static str {
+fn describe_parse_error(error: &serde_json::Error) -> &'static str {
     if error.to_string().starts_with("recursion limit") {
         "the line is nested too deeply; 127 levels are read"
     } else {
@@ -69,12 +69,12 @@ fn unreadable(error: &serde_json::Error) -> &'static str {
     }
 }
 
-fn call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection> {
+fn parse_call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection> {
     let id = match members.remove("id") {
         None => None,
         Some(Value::String(id)) => Some(RpcRequestId::Text(id)),
         Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Some(RpcRequestId::Number(id)),
-        Some(_) => return Err(nobody("id must be a string or a whole number")),
+        Some(_) => return Err(reject_without_id("id must be a string or a whole number")),
     };
     let refuse = |why: &str| {
         let error = ThreadsError::InvalidRequest(why.to_owned());
@@ -97,7 +97,7 @@ fn call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection
     Ok(Some(RpcCall { id, method, params }))
 }
 
-fn nobody(why: impl Into<String>) -> RpcRejection {
+fn reject_without_id(why: impl Into<String>) -> RpcRejection {
     RpcRejection {
         id: None,
         error: ThreadsError::InvalidRequest(why.into()),

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::{
     ThreadProjector, ThreadsError,
     connection::{DiskPermit, ReplyTarget, ThreadsPeer},
-    methods::thread_get::ended,
+    methods::thread_get::session_end_error,
     replay::UNTITLED,
     rpc,
     wire::{
@@ -67,7 +67,7 @@ pub(crate) async fn open(
     let place = match place {
         Some(place) => Some(place),
         // The thread was followed until just now.
-        None => peer.disk().await,
+        None => peer.acquire_disk().await,
     };
     let opened = match peer.hub.open(&id, None).await {
         Ok(session) => ThreadTask::follow(&peer, session).await,
@@ -80,7 +80,7 @@ pub(crate) async fn open(
         }
         Err(error) => {
             requests.close();
-            peer.registry.leave(&id);
+            peer.registry.remove_if_closed(&id);
             while let Some(request) = requests.recv().await {
                 let refused = Err::<(), _>(error.clone());
                 if peer.answer(&request.reply, refused).await.is_err() {
@@ -92,7 +92,7 @@ pub(crate) async fn open(
 }
 
 /// Returns the current state of a thread.
-pub(crate) fn of_session(session: &Observer) -> Thread {
+pub(crate) fn describe_thread(session: &Observer) -> Thread {
     let meta = session.meta();
     Thread {
         thread_id: meta.thread_id.clone(),
@@ -112,20 +112,20 @@ impl ThreadTask {
         peer: &Arc<ThreadsPeer>,
         session: Controller,
     ) -> Result<Self, ThreadsError> {
-        let seat = session.sit(&peer.name, Arc::new(NoHost), SeatClaim::IfFree);
+        let seat = session.take_seat(&peer.name, Arc::new(NoHost), SeatClaim::IfFree);
         let mut from = session.subscribe(Seq::ZERO);
         let mut projector = ThreadProjector::new(session.id().clone());
         let mut told = Vec::new();
         let until = from.head();
         while from.position() < until {
-            let delivery = from.next().await.map_err(ended)?;
+            let delivery = from.next().await.map_err(session_end_error)?;
             for envelope in delivery.events() {
                 projector.project(envelope, &mut told);
                 told.clear();
             }
         }
         for ask in projector.open_asks() {
-            peer.registry.asked(ask.clone(), session.id().clone());
+            peer.registry.add_ask(ask.clone(), session.id().clone());
         }
         Ok(Self {
             peer: peer.clone(),
@@ -153,19 +153,19 @@ impl ThreadTask {
 
     /// Returns the current state of the thread.
     pub(crate) fn thread(&self) -> Thread {
-        of_session(&self.seat)
+        describe_thread(&self.seat)
     }
 
     /// Serves the thread until it ends, or until the client has left and all its requests are answered.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<ThreadRequest>) {
         let end = self.serve(&mut requests).await;
         // Before the thread can be opened again, with questions of its own.
-        self.peer.registry.settled_in(self.id());
+        self.peer.registry.remove_asks_of(self.id());
         requests.close();
-        self.peer.registry.leave(self.id());
+        self.peer.registry.remove_if_closed(self.id());
         let Ok(end) = end else { return };
         let mut out = Vec::new();
-        let why = self.end(end, &mut out);
+        let why = self.answer_pending(end, &mut out);
         while let Some(request) = requests.recv().await {
             request.reply.write(Err::<(), _>(why.clone()), &mut out);
         }
@@ -183,7 +183,7 @@ impl ThreadTask {
         let (mut leaving, mut drained) = (false, false);
         // Set again when the last request was read.
         let mut patience = pin!(tokio::time::sleep(LAST_WORDS));
-        self.decline().await;
+        self.decline_questions().await;
         let mut stopping = false;
         loop {
             if drained && self.starting.is_empty() && self.deciding.is_empty() {
@@ -211,9 +211,9 @@ impl ThreadTask {
                     leaving = true;
                     requests.close();
                 }
-                () = self.control.changed() => self.decline().await,
+                () = self.control.changed() => self.decline_questions().await,
                 delivery = self.from.next() => match delivery {
-                    Ok(delivery) => self.tell(&delivery).await?,
+                    Ok(delivery) => self.send_events(&delivery).await?,
                     Err(end) => return Ok(Some(end)),
                 },
                 () = &mut patience, if drained => break,
@@ -257,7 +257,7 @@ impl ThreadTask {
     }
 
     /// Queues the notifications of these events, with the answers that belong between them.
-    async fn tell(&mut self, delivery: &BatchSlice) -> Result<(), ClientDisconnected> {
+    async fn send_events(&mut self, delivery: &BatchSlice) -> Result<(), ClientDisconnected> {
         let mut out = Vec::new();
         let mut told = std::mem::take(&mut self.told);
         let mut asked = false;
@@ -266,20 +266,20 @@ impl ThreadTask {
             if let AgentEvent::PermissionAsked(ask) = &envelope.event {
                 // Before the client receives the question.
                 let (ask, thread) = (ask.ask_id.clone(), self.id().clone());
-                self.peer.registry.asked(ask, thread);
+                self.peer.registry.add_ask(ask, thread);
             }
             for notification in &told {
                 rpc::write_notification(notification, &mut out);
                 self.answer_start(notification, &mut out);
             }
-            self.answer_rest(envelope, &told, &mut out);
+            self.answer_settled(envelope, &told, &mut out);
             told.clear();
             asked |= matches!(envelope.event, AgentEvent::HitlRequested { .. });
         }
         self.told = told;
         self.peer.send(out).await?;
         if asked {
-            self.decline().await;
+            self.decline_questions().await;
         }
         Ok(())
     }
@@ -296,11 +296,19 @@ impl ThreadTask {
 
     /// Answers a decision after its notification, with whether it was the one that counted; and a `turn.start`
     /// whose turn was withdrawn.
-    fn answer_rest(&mut self, envelope: &Envelope, told: &[ThreadNotification], out: &mut Vec<u8>) {
+    fn answer_settled(
+        &mut self,
+        envelope: &Envelope,
+        told: &[ThreadNotification],
+        out: &mut Vec<u8>,
+    ) {
         if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
-            self.peer.registry.settled(&resolved.ask_id);
+            self.peer.registry.remove_ask(&resolved.ask_id);
             if let Some((reply, decided)) = self.deciding.remove(&resolved.ask_id) {
-                let counted = told.iter().filter_map(reply_told).any(|it| it == decided);
+                let counted = told
+                    .iter()
+                    .filter_map(notified_reply)
+                    .any(|it| it == decided);
                 let done = counted.then_some(OkResult::YES);
                 reply.write(done.ok_or(ThreadsError::ApprovalNotFound), out);
             }
@@ -312,36 +320,36 @@ impl ThreadTask {
                 reply.write(Ok(TurnStartResult { turn_id }), out);
             }
         } else if let AgentEvent::TurnEnded(_) = &envelope.event {
-            self.peer.registry.settled_in(self.seat.id());
-            self.settle(out);
+            self.peer.registry.remove_asks_of(self.seat.id());
+            self.reject_pending_decisions(out);
         }
     }
 
     /// Answers the pending decisions: no question is open any more.
-    fn settle(&mut self, out: &mut Vec<u8>) {
+    fn reject_pending_decisions(&mut self, out: &mut Vec<u8>) {
         for (_, (reply, _)) in self.deciding.drain() {
             reply.write(Err::<(), _>(ThreadsError::ApprovalNotFound), out);
         }
     }
 
     /// Declines questions to people, which this wire cannot express: the agent asks them as text, and continues.
-    async fn decline(&self) {
-        let (Some(term), _) = self.seat.asked() else {
+    async fn decline_questions(&self) {
+        let (Some(term), _) = self.seat.answering_term() else {
             return;
         };
         for request in self.seat.open_hitl() {
             let why = "the client can be asked for approvals only";
             let id = &request.request_id;
-            self.seat.hitl_unavailable(id, why, term).await;
+            self.seat.report_hitl_unavailable(id, why, term).await;
         }
     }
 
     /// Answers the pending requests after the end of the session or of the client. Returns the error for other
     /// requests.
-    fn end(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) -> ThreadsError {
-        self.settle(out);
+    fn answer_pending(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) -> ThreadsError {
+        self.reject_pending_decisions(out);
         let failed = matches!(end, Some(SessionEnd::Failed(_)));
-        let why = ended(end.unwrap_or(SessionEnd::Closed));
+        let why = session_end_error(end.unwrap_or(SessionEnd::Closed));
         for (_, reply) in self.starting.drain() {
             reply.write(Err::<(), _>(why.clone()), out);
         }
@@ -360,7 +368,7 @@ impl ThreadTask {
 }
 
 /// Returns the decision that a notification reports, if any.
-fn reply_told(notification: &ThreadNotification) -> Option<ApprovalReply> {
+fn notified_reply(notification: &ThreadNotification) -> Option<ApprovalReply> {
     match notification {
         ThreadNotification::ItemCompleted {
             end: Some(ItemEnd::Approval(end)),

@@ -95,14 +95,14 @@ impl ThreadProjector {
                 if let Some(turn) = &envelope.turn {
                     // This wire cannot express two turns at once; the log has none.
                     self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
-                    self.begin(turn, &started.message_id, &started.prompt, at, out);
+                    self.begin_turn(turn, &started.message_id, &started.prompt, at, out);
                 }
             }
             EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => match &envelope.turn {
                 // During another turn, most clients would take its end for the end of that one; nothing came of
                 // it.
                 Some(turn) if self.turn.is_none() => {
-                    self.begin(turn, &withdrawn.message_id, &withdrawn.prompt, at, out);
+                    self.begin_turn(turn, &withdrawn.message_id, &withdrawn.prompt, at, out);
                     let why = "the turn was cancelled before it began";
                     self.break_off(BrokenStatus::Cancelled, why, at, out);
                 }
@@ -111,27 +111,27 @@ impl ThreadProjector {
             EventFamily::Message(
                 MessageEvent::AgentMessageChunk { content, .. }
                 | MessageEvent::AgentThoughtChunk { content, .. },
-            ) => self.say(content, out),
+            ) => self.add_agent_text(content, out),
             EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,
                 ..
-            }) => self.user_message(message_id, content, out),
+            }) => self.add_user_message(message_id, content, out),
             EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, closed.call, out),
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, closed.call, out),
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, closed.ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.add_ask(ask, closed.ask, out),
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 if let Some(ask) = closed.ask {
-                    let end = approval::decided(&resolved.decision, &ask.options);
+                    let end = approval::decided_end(&resolved.decision, &ask.options);
                     self.end_ask(ask, end, out);
                 }
             }
-            EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifact(artifact, out),
+            EventFamily::Report(ReportEvent::Artifact(artifact)) => self.add_artifact(artifact, out),
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => {
-                self.end(&ended.outcome, closed.left, at, out);
+                self.end_turn(&ended.outcome, closed.left, at, out);
             }
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
-                self.end_broken(BrokenStatus::Error, INTERRUPTED, closed.left, at, out);
+                self.end_broken_turn(BrokenStatus::Error, INTERRUPTED, closed.left, at, out);
             }
             // A turn is notified when it starts; `turn.start` is rejected while another turn runs.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
@@ -167,14 +167,14 @@ impl ThreadProjector {
         at: Timestamp,
         out: &mut Vec<ThreadNotification>,
     ) {
-        let closed = self.transcript.break_off();
+        let closed = self.transcript.close_all();
         if let Some(message) = closed.message {
             self.end_message(message, out);
         }
-        self.end_broken(status, why, closed.left, at, out);
+        self.end_broken_turn(status, why, closed.left, at, out);
     }
 
-    fn end_broken(
+    fn end_broken_turn(
         &mut self,
         status: BrokenStatus,
         why: &str,
@@ -182,7 +182,7 @@ impl ThreadProjector {
         at: Timestamp,
         out: &mut Vec<ThreadNotification>,
     ) {
-        if let Some(turn) = self.settle(why, status.into(), left, at, out) {
+        if let Some(turn) = self.complete_open_items(why, status.into(), left, at, out) {
             out.push(ThreadNotification::TurnError {
                 turn_id: turn.turn_id.clone(),
                 thread_id: turn.thread_id.clone(),
@@ -205,7 +205,7 @@ impl ThreadProjector {
         self.transcript.open.asks.keys()
     }
 
-    fn begin(
+    fn begin_turn(
         &mut self,
         turn: &TurnId,
         message: &MessageId,
@@ -214,7 +214,7 @@ impl ThreadProjector {
         out: &mut Vec<ThreadNotification>,
     ) {
         // Messages and calls outside of a turn have no items.
-        self.transcript.break_off();
+        self.transcript.close_all();
         self.turn = Some(StartedTurn {
             id: turn.clone(),
             started: at,
@@ -234,10 +234,10 @@ impl ThreadProjector {
                 },
             },
         });
-        self.user_message(message, prompt, out);
+        self.add_user_message(message, prompt, out);
     }
 
-    fn end(
+    fn end_turn(
         &mut self,
         outcome: &TurnOutcome,
         left: OpenItems<ItemTag>,
@@ -250,10 +250,12 @@ impl ThreadProjector {
                 stop_reason: StopReason::Cancelled,
             } => {
                 let why = "the turn was cancelled";
-                self.end_broken(BrokenStatus::Cancelled, why, left, at, out);
+                self.end_broken_turn(BrokenStatus::Cancelled, why, left, at, out);
             }
             TurnOutcome::Stopped { stop_reason } => {
-                if let Some(turn) = self.settle(why, TurnStatus::Completed, left, at, out) {
+                if let Some(turn) =
+                    self.complete_open_items(why, TurnStatus::Completed, left, at, out)
+                {
                     out.push(ThreadNotification::TurnCompleted {
                         turn_id: turn.turn_id.clone(),
                         thread_id: turn.thread_id.clone(),
@@ -265,13 +267,13 @@ impl ThreadProjector {
                 }
             }
             TurnOutcome::Failed { message } => {
-                self.end_broken(BrokenStatus::Error, message, left, at, out);
+                self.end_broken_turn(BrokenStatus::Error, message, left, at, out);
             }
         }
     }
 
     /// Completes all open items of the turn, and returns the turn as it ended.
-    fn settle(
+    fn complete_open_items(
         &mut self,
         why: &str,
         status: TurnStatus,
@@ -280,7 +282,7 @@ impl ThreadProjector {
         out: &mut Vec<ThreadNotification>,
     ) -> Option<ThreadTurn> {
         for ask in left.asks.into_values() {
-            self.end_ask(ask, approval::undecided(why), out);
+            self.end_ask(ask, approval::undecided_end(why), out);
         }
         for (id, call) in left.calls {
             let error = why.to_owned();
@@ -298,7 +300,7 @@ impl ThreadProjector {
         })
     }
 
-    fn user_message(
+    fn add_user_message(
         &mut self,
         id: &MessageId,
         blocks: &[ContentBlock],
@@ -306,31 +308,31 @@ impl ThreadProjector {
     ) {
         let Some(turn) = &mut self.turn else { return };
         turn.last_message = id.clone();
-        let item = self.names.item(id.as_str());
+        let item = self.names.new_item_id(id.as_str());
         let parts = content::parts(blocks);
-        self.started(&item, ItemStart::UserMessage(UserData { parts }), out);
-        self.completed(item, None, out);
+        self.notify_started(&item, ItemStart::UserMessage(UserData { parts }), out);
+        self.notify_completed(item, None, out);
     }
 
     /// Adds text to the agent's message, or begins another message.
-    fn say(&mut self, text: &str, out: &mut Vec<ThreadNotification>) {
+    fn add_agent_text(&mut self, text: &str, out: &mut Vec<ThreadNotification>) {
         let (Some(turn), Some(message)) = (&mut self.turn, &mut self.transcript.message) else {
             return;
         };
         let reasoning = message.is_thought;
         let begun = message.tag.id.is_empty().then(|| part_id(message, turn));
         if let Some(part_id) = &begun {
-            message.tag.id = self.names.item(part_id.as_str());
+            message.tag.id = self.names.new_item_id(part_id.as_str());
             turn.last_message = part_id.clone();
         }
         let item = message.tag.id.clone();
         if let Some(part_id) = begun {
             let start = ItemStart::AssistantMessage(AssistantData { part_id, reasoning });
-            self.started(&item, start, out);
+            self.notify_started(&item, start, out);
         }
         if !text.is_empty() {
             let delta = text.to_owned();
-            self.delta(item, ItemDelta::AssistantMessage { delta, reasoning }, out);
+            self.notify_delta(item, ItemDelta::AssistantMessage { delta, reasoning }, out);
         }
     }
 
@@ -345,15 +347,15 @@ impl ThreadProjector {
                 reasoning: message.is_thought,
                 text: message.item.text,
             });
-            self.completed(message.tag.id, Some(end), out);
+            self.notify_completed(message.tag.id, Some(end), out);
         }
     }
 
-    fn artifact(&mut self, artifact: &Artifact, out: &mut Vec<ThreadNotification>) {
+    fn add_artifact(&mut self, artifact: &Artifact, out: &mut Vec<ThreadNotification>) {
         if self.turn.is_none() {
             return;
         }
-        let item = self.names.item(&artifact.artifact_id);
+        let item = self.names.new_item_id(&artifact.artifact_id);
         let data = Box::new(ArtifactData {
             artifact_id: artifact.artifact_id.clone(),
             kind: artifact.kind.clone(),
@@ -362,11 +364,11 @@ impl ThreadProjector {
             spec: artifact.spec.clone(),
             text: artifact.fallback.clone(),
         });
-        self.started(&item, ItemStart::Artifact(data.clone()), out);
-        self.completed(item, Some(ItemEnd::Artifact(data)), out);
+        self.notify_started(&item, ItemStart::Artifact(data.clone()), out);
+        self.notify_completed(item, Some(ItemEnd::Artifact(data)), out);
     }
 
-    fn started(&self, item: &str, start: ItemStart, out: &mut Vec<ThreadNotification>) {
+    fn notify_started(&self, item: &str, start: ItemStart, out: &mut Vec<ThreadNotification>) {
         if let Some(turn) = &self.turn {
             let item = Item {
                 item_id: item.to_owned(),
@@ -378,7 +380,7 @@ impl ThreadProjector {
         }
     }
 
-    fn delta(&self, item_id: String, delta: ItemDelta, out: &mut Vec<ThreadNotification>) {
+    fn notify_delta(&self, item_id: String, delta: ItemDelta, out: &mut Vec<ThreadNotification>) {
         if let Some(turn) = &self.turn {
             out.push(ThreadNotification::ItemDelta {
                 item_id,
@@ -389,7 +391,12 @@ impl ThreadProjector {
         }
     }
 
-    fn completed(&self, item_id: String, end: Option<ItemEnd>, out: &mut Vec<ThreadNotification>) {
+    fn notify_completed(
+        &self,
+        item_id: String,
+        end: Option<ItemEnd>,
+        out: &mut Vec<ThreadNotification>,
+    ) {
         if let Some(turn) = &self.turn {
             out.push(ThreadNotification::ItemCompleted {
                 item_id,

@@ -35,7 +35,7 @@ pub struct GrepResult {
 
 impl GrepResult {
     /// Adds the matches in one file; returns false when the result is full.
-    pub(crate) fn take(&mut self, regex: &Regex, path: &str, text: &str) -> bool {
+    pub(crate) fn add_matches(&mut self, regex: &Regex, path: &str, text: &str) -> bool {
         let matching = text
             .lines()
             .zip(1..)
@@ -79,7 +79,7 @@ mod tests {
     fn take_finds_lines_and_stops_at_its_limits() {
         let regex = compile(r"fn \w+").unwrap();
         let mut found = GrepResult::default();
-        assert!(found.take(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
+        assert!(found.add_matches(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
         let got: Vec<_> = found
             .lines
             .iter()
@@ -89,14 +89,14 @@ mod tests {
         assert!(!found.more);
 
         let long = "fn x\n".repeat(MAX_PER_FILE + 1);
-        assert!(found.take(&regex, "b.rs", &long));
+        assert!(found.add_matches(&regex, "b.rs", &long));
         assert!(found.more);
         assert_eq!(found.lines.len(), 2 + MAX_PER_FILE);
         for _ in 0..4 {
-            found.take(&regex, "c.rs", &long);
+            found.add_matches(&regex, "c.rs", &long);
         }
         assert_eq!(found.lines.len(), MAX_LINES);
-        assert!(!found.take(&regex, "d.rs", "fn x"));
+        assert!(!found.add_matches(&regex, "d.rs", "fn x"));
     }
 
     #[test]

@@ -32,8 +32,8 @@ mod workspace;
 pub mod yaml;
 
 pub use builtin::{
-    BuiltinTool, CommandEnd, CommandResult, CommandRun, FileRead, SearchScope, built_in, fail_by,
-    run_by, run_for_call, short_item, shown_path, unless_cancelled,
+    BuiltinTool, CommandEnd, CommandResult, CommandRun, FileRead, SearchScope, builtin_call,
+    display_path, fail_by, run_by, run_for_call, run_unless_cancelled, short_item,
 };
 pub use catalogue::Catalogue;
 pub use grep::{GrepLine, GrepResult};

@@ -31,7 +31,7 @@ pub fn fence(language: &str, text: &str, indent: usize) -> String {
 }
 
 /// Joins items as "a", "a and b" or "a, b and c".
-pub fn list<T: AsRef<str>>(items: &[T]) -> String {
+pub fn join_with_and<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.split_last() {
         None => String::new(),
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn lists_are_joined_and_long_texts_shortened() {
-        assert_eq!(list::<&str>(&[]), "");
-        assert_eq!(list(&["a"]), "a");
-        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(join_with_and::<&str>(&[]), "");
+        assert_eq!(join_with_and(&["a"]), "a");
+        assert_eq!(join_with_and(&["a", "b", "c"]), "a, b and c");
         assert_eq!(shorten("one two three", 13), "one two three");
         assert_eq!(shorten("one two, three", 10), "one two…");
         assert_eq!(shorten("ööööö", 3), "ööö…");

@@ -68,7 +68,7 @@ impl SessionMcpServers {
     }
 
     /// Resolves at once: no server is connecting.
-    pub async fn settled(&self) {}
+    pub async fn wait_until_settled(&self) {}
 
     /// Returns a counter of changes to the list.
     #[must_use]

@@ -13,7 +13,7 @@ use harn_policy::{PathEntry, PathProbe};
 pub struct DiskProbe;
 
 impl PathProbe for DiskProbe {
-    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry> {
         let look = fs::symlink_metadata(path).and_then(|meta| {
             Ok(if meta.is_symlink() {
                 PathEntry::Link(fs::read_link(path)?)
@@ -29,7 +29,7 @@ impl PathProbe for DiskProbe {
         }
     }
 
-    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+    fn find_case_variant(&self, path: &Path) -> io::Result<Option<OsString>> {
         let (Some(folder), Some(wanted)) = (path.parent(), path.file_name()) else {
             return Ok(None);
         };
@@ -80,9 +80,9 @@ mod tests {
             ("none/below", PathEntry::Absent),
             ("Größe/below", PathEntry::Absent),
         ] {
-            assert_eq!(DiskProbe.look(&at(name)).unwrap(), expected, "{name}");
+            assert_eq!(DiskProbe.read_entry(&at(name)).unwrap(), expected, "{name}");
         }
-        assert!(DiskProbe.look(&at(&"x".repeat(300))).is_err());
+        assert!(DiskProbe.read_entry(&at(&"x".repeat(300))).is_err());
         for (name, expected) in [
             ("FOLDER", Some("folder")),
             ("GRÖSSE", None),
@@ -90,7 +90,7 @@ mod tests {
             ("folder", None),
             ("folder2", None),
         ] {
-            let got = DiskProbe.twin(&at(name)).unwrap();
+            let got = DiskProbe.find_case_variant(&at(name)).unwrap();
             assert_eq!(got.as_deref(), expected.map(OsStr::new), "{name}");
         }
     }

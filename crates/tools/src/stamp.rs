@@ -21,7 +21,7 @@ pub struct FileStamp {
 impl FileStamp {
     /// Creates the stamp from a file's metadata.
     #[must_use]
-    pub fn of(found: &Metadata) -> Self {
+    pub fn from_metadata(found: &Metadata) -> Self {
         Self {
             place: (found.dev(), found.ino()),
             len: found.len(),

@@ -44,7 +44,7 @@ struct PathFilter(Option<Arc<PathPredicate>>);
 type PathPredicate = dyn Fn(&Path) -> bool + Send + Sync;
 
 impl PathFilter {
-    fn lets(&self, path: &Path) -> bool {
+    fn allows(&self, path: &Path) -> bool {
         self.0.as_ref().is_none_or(|lets| lets(path))
     }
 }
@@ -148,7 +148,7 @@ impl Workspace {
     /// Restricts the search to files that `lets` accepts. It runs before each file is opened, on a thread that may
     /// block.
     #[must_use]
-    pub fn only(mut self, lets: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_filter(mut self, lets: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         self.filter = PathFilter(Some(Arc::new(lets)));
         self
     }
@@ -160,9 +160,9 @@ impl Workspace {
         limit: usize,
     ) -> Result<(SearchResults, Survey), SearchError> {
         let workspace = self.clone();
-        off_thread(move |stop| {
-            let survey = workspace.survey_now(&query, stop)?;
-            Ok((workspace.best(&survey, limit), survey))
+        run_blocking(move |stop| {
+            let survey = workspace.survey_blocking(&query, stop)?;
+            Ok((workspace.rank_survey(&survey, limit), survey))
         })
         .await?
     }
@@ -175,13 +175,15 @@ impl Workspace {
         limit: usize,
     ) -> Result<SearchResults, SearchError> {
         let workspace = self.clone();
-        off_thread(move |_| {
+        run_blocking(move |_| {
             let joined = parts.into_iter().reduce(|mut all, part| {
                 all.corpus.join(part.corpus);
                 all.walked.join(part.walked);
                 all
             });
-            joined.map_or_else(SearchResults::default, |all| workspace.best(&all, limit))
+            joined.map_or_else(SearchResults::default, |all| {
+                workspace.rank_survey(&all, limit)
+            })
         })
         .await
     }
@@ -190,21 +192,21 @@ impl Workspace {
     pub async fn grep(&self, pattern: &str) -> Result<GrepResult, SearchError> {
         let regex = grep::compile(pattern)?;
         let workspace = self.clone();
-        off_thread(move |stop| {
-            workspace.readable()?;
+        run_blocking(move |stop| {
+            workspace.check_readable()?;
             let mut found = GrepResult::default();
-            found.walked = workspace.walk(stop, |path, text| found.take(&regex, path, text));
+            found.walked = workspace.walk(stop, |path, text| found.add_matches(&regex, path, text));
             Ok(found)
         })
         .await?
     }
 
     /// Returns the names of the entries directly in the folder; folders end with `/`.
-    pub async fn top(&self) -> Result<Vec<String>, SearchError> {
+    pub async fn list_top(&self) -> Result<Vec<String>, SearchError> {
         let workspace = self.clone();
-        off_thread(move |_| {
-            workspace.readable()?;
-            let mut walk = workspace.builder(workspace.start());
+        run_blocking(move |_| {
+            workspace.check_readable()?;
+            let mut walk = workspace.walk_builder(workspace.start_folder());
             let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
             let name = |entry: ignore::DirEntry| {
                 let slash = match entry.file_type() {
@@ -220,16 +222,17 @@ impl Workspace {
 
     /// Checks that the start folder is readable. A walk skips unreadable entries, so without this check the error
     /// would be an empty result.
-    fn readable(&self) -> Result<(), SearchError> {
-        readable(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))
+    fn check_readable(&self) -> Result<(), SearchError> {
+        check_readable(self.start_folder())
+            .map_err(|error| SearchError::Unreadable(error.to_string()))
     }
 
-    fn survey_now(
+    fn survey_blocking(
         &self,
         query: &SearchQuery,
         stop: &CancellationToken,
     ) -> Result<Survey, SearchError> {
-        self.readable()?;
+        self.check_readable()?;
         let mut corpus = Corpus::new(query);
         let walked = self.walk(stop, |path, text| {
             corpus.add(path, text);
@@ -238,7 +241,7 @@ impl Workspace {
         Ok(Survey { corpus, walked })
     }
 
-    fn best(&self, survey: &Survey, limit: usize) -> SearchResults {
+    fn rank_survey(&self, survey: &Survey, limit: usize) -> SearchResults {
         let mut hits = survey.corpus.rank(limit);
         for hit in &mut hits {
             // If the file was deleted or changed since, the hit shows an empty line.
@@ -249,21 +252,21 @@ impl Workspace {
         }
         SearchResults {
             hits,
-            missing: survey.corpus.missing(),
+            missing: survey.corpus.missing_words(),
             walked: survey.walked.clone(),
         }
     }
 
     /// Returns the display name of the folder in which a walk begins.
-    fn name(&self, start: &Path) -> String {
+    fn display_name(&self, start: &Path) -> String {
         match start == &*self.root {
             true => "the workspace".to_owned(),
-            false => format!("the folder {}", relative(&self.root, start)),
+            false => format!("the folder {}", relative_path(&self.root, start)),
         }
     }
 
     /// Returns the folder in which the walk begins.
-    fn start(&self) -> &Path {
+    fn start_folder(&self) -> &Path {
         match &self.part {
             WalkScope::Whole | WalkScope::Top => &self.root,
             WalkScope::Folder(folder) => folder,
@@ -295,15 +298,15 @@ impl Workspace {
         visit: &mut impl FnMut(&str, &str) -> bool,
     ) -> (WalkSummary, ControlFlow<()>) {
         let mut walked = WalkSummary::default();
-        if let Err(error) = readable(&root.path) {
+        if let Err(error) = check_readable(&root.path) {
             walked.note = Some(format!(
                 "{} was not searched: {error}",
-                self.name(&root.path)
+                self.display_name(&root.path)
             ));
             return (walked, ControlFlow::Continue(()));
         }
         let mut bytes = 0_u64;
-        let mut builder = self.builder(&root.path);
+        let mut builder = self.walk_builder(&root.path);
         root.leave_out_others(&mut builder);
         if let WalkScope::Top = self.part {
             builder.max_depth(Some(1));
@@ -313,7 +316,7 @@ impl Workspace {
                 return (walked, ControlFlow::Break(()));
             }
             let file = entry.file_type().is_some_and(|kind| kind.is_file());
-            if !file || !self.filter.lets(entry.path()) {
+            if !file || !self.filter.allows(entry.path()) {
                 continue;
             }
             let Some(text) = read_text(entry.path(), self.limits.file_bytes) else {
@@ -323,13 +326,13 @@ impl Workspace {
             if walked.files == self.limits.files || bytes > self.limits.bytes {
                 walked.note = Some(format!(
                     "{} is large: only the first {} files were searched",
-                    self.name(&root.path),
+                    self.display_name(&root.path),
                     walked.files
                 ));
                 break;
             }
             walked.files += 1;
-            if !visit(&relative(&self.root, entry.path()), &text) {
+            if !visit(&relative_path(&self.root, entry.path()), &text) {
                 return (walked, ControlFlow::Break(()));
             }
         }
@@ -338,9 +341,9 @@ impl Workspace {
 
     /// Builds a walk through the folders that can contain files of a pattern. It never enters git's own folder,
     /// even if the pattern includes hidden files.
-    pub(crate) fn matching(&self, start: &Path, pattern: &GlobPattern) -> WalkBuilder {
-        let mut builder = self.builder(start);
-        builder.hidden(!pattern.hidden());
+    pub(crate) fn build_matching_walk(&self, start: &Path, pattern: &GlobPattern) -> WalkBuilder {
+        let mut builder = self.walk_builder(start);
+        builder.hidden(!pattern.includes_hidden());
         let (root, pattern) = (self.root.clone(), pattern.clone());
         builder.filter_entry(move |entry| {
             let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -351,7 +354,7 @@ impl Workspace {
     }
 
     /// Builds a walk with the settings that all walks share.
-    pub(crate) fn builder(&self, start: &Path) -> WalkBuilder {
+    pub(crate) fn walk_builder(&self, start: &Path) -> WalkBuilder {
         let mut builder = WalkBuilder::new(start);
         builder
             .follow_links(false)
@@ -364,20 +367,20 @@ impl Workspace {
     }
 }
 
-fn readable(folder: &Path) -> io::Result<()> {
+fn check_readable(folder: &Path) -> io::Result<()> {
     fs::read_dir(folder).map(drop)
 }
 
 /// Returns a path relative to the root, or the whole path if it is outside.
-fn relative(root: &Path, path: &Path) -> String {
+fn relative_path(root: &Path, path: &Path) -> String {
     match path.strip_prefix(root) {
-        Ok(inside) => slashed(inside),
+        Ok(inside) => join_with_slashes(inside),
         Err(_) => path.display().to_string(),
     }
 }
 
 /// Joins the parts of a path with `/`.
-pub(crate) fn slashed(path: &Path) -> String {
+pub(crate) fn join_with_slashes(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
@@ -399,7 +402,7 @@ fn read_text(path: &Path, limit: u64) -> Option<String> {
 }
 
 /// Runs `work` on a thread that may block. When the caller drops the future, `stop` is cancelled.
-async fn off_thread<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
 ) -> Result<T, SearchError> {
     let stop = CancellationToken::new();

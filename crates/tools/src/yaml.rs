@@ -24,7 +24,7 @@ impl YamlPosition {
 
     /// Returns the position just after a valid text.
     #[must_use]
-    pub fn after(text: &[u8]) -> Self {
+    pub fn end_of(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let last = text.rsplit('\n').next().unwrap_or_default();
         Self {
@@ -104,13 +104,13 @@ pub struct YamlEntry {
 impl YamlNode {
     /// Parses a text of one document.
     pub fn parse(text: &str) -> Result<Self, YamlFault> {
-        let text = without_surrogates(text);
+        let text = replace_surrogate_pairs(text);
         let mut tree = YamlTreeBuilder(Parser::new_from_str(&text));
         tree.next()?;
         let root = match tree.next()? {
             (Event::DocumentStart(_), _) => {
                 let (event, at) = tree.next()?;
-                tree.node(event, at, 0)?
+                tree.build_node(event, at, 0)?
             }
             _ => return Err(YamlFault::new(YamlPosition::START, "the file is empty")),
         };
@@ -123,26 +123,29 @@ impl YamlNode {
 
     /// Converts a JSON value; all nodes have the same position.
     #[must_use]
-    pub fn of_value(value: &Value, at: YamlPosition) -> Self {
+    pub fn from_value(value: &Value, at: YamlPosition) -> Self {
         let data = match value {
             Value::Null => YamlValue::Null,
             Value::Bool(value) => YamlValue::Bool(*value),
             Value::Number(number) => YamlValue::Number(number.clone()),
             Value::String(text) => YamlValue::Text(text.clone()),
-            Value::Array(items) => {
-                YamlValue::List(items.iter().map(|item| Self::of_value(item, at)).collect())
-            }
-            Value::Object(map) => YamlValue::Map(Self::entries(map, at)),
+            Value::Array(items) => YamlValue::List(
+                items
+                    .iter()
+                    .map(|item| Self::from_value(item, at))
+                    .collect(),
+            ),
+            Value::Object(map) => YamlValue::Map(Self::entries_from_map(map, at)),
         };
         Self { at, data }
     }
 
-    fn entries(map: &serde_json::Map<String, Value>, at: YamlPosition) -> Vec<YamlEntry> {
+    fn entries_from_map(map: &serde_json::Map<String, Value>, at: YamlPosition) -> Vec<YamlEntry> {
         let entry = |(key, value): (&String, &Value)| YamlEntry {
             key: key.clone(),
             key_at: at,
             key_is_text: true,
-            value: Self::of_value(value, at),
+            value: Self::from_value(value, at),
         };
         map.iter().map(entry).collect()
     }
@@ -236,7 +239,7 @@ impl<'t> YamlTreeBuilder<'t> {
         }
     }
 
-    fn node(
+    fn build_node(
         &mut self,
         event: Event<'t>,
         at: YamlPosition,
@@ -263,10 +266,10 @@ impl<'t> YamlTreeBuilder<'t> {
             {
                 return Err(YamlFault::new(at, NO_ANCHORS));
             }
-            Event::Scalar(text, ScalarStyle::Plain, _, None) => plain(text),
+            Event::Scalar(text, ScalarStyle::Plain, _, None) => parse_plain(text),
             Event::Scalar(text, _, _, None) => YamlValue::Text(text.into_owned()),
-            Event::SequenceStart(_, None) => self.list(depth)?,
-            Event::MappingStart(_, None) => self.map(depth)?,
+            Event::SequenceStart(_, None) => self.build_list(depth)?,
+            Event::MappingStart(_, None) => self.build_map(depth)?,
             Event::Nothing
             | Event::StreamStart
             | Event::StreamEnd
@@ -278,24 +281,24 @@ impl<'t> YamlTreeBuilder<'t> {
         Ok(YamlNode { at, data })
     }
 
-    fn list(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
+    fn build_list(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
                 (Event::SequenceEnd, _) => return Ok(YamlValue::List(items)),
-                (event, at) => items.push(self.node(event, at, depth + 1)?),
+                (event, at) => items.push(self.build_node(event, at, depth + 1)?),
             }
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
+    fn build_map(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
         let mut entries = Vec::new();
         let mut seen = HashSet::new();
         loop {
             let (key, key_at, key_is_text) = match self.next()? {
                 (Event::MappingEnd, _) => return Ok(YamlValue::Map(entries)),
                 (Event::Scalar(key, style, 0, None), at) => {
-                    let plain_text = || matches!(plain(key.clone()), YamlValue::Text(_));
+                    let plain_text = || matches!(parse_plain(key.clone()), YamlValue::Text(_));
                     let is_text = style != ScalarStyle::Plain || plain_text();
                     (key.into_owned(), at, is_text)
                 }
@@ -306,7 +309,7 @@ impl<'t> YamlTreeBuilder<'t> {
                 return Err(YamlFault::new(key_at, reason));
             }
             let (event, at) = self.next()?;
-            let value = self.node(event, at, depth + 1)?;
+            let value = self.build_node(event, at, depth + 1)?;
             entries.push(YamlEntry {
                 key,
                 key_at,
@@ -321,19 +324,19 @@ const NO_ANCHORS: &str = "anchors and aliases are not supported; write the value
 
 /// Returns the value of an unquoted word, by YAML's core schema. Infinity and not-a-number stay text, because JSON,
 /// and so the journal, cannot express them.
-fn plain(text: Cow<'_, str>) -> YamlValue {
+fn parse_plain(text: Cow<'_, str>) -> YamlValue {
     match &*text {
         "" | "~" | "null" | "Null" | "NULL" => YamlValue::Null,
         "true" | "True" | "TRUE" => YamlValue::Bool(true),
         "false" | "False" | "FALSE" => YamlValue::Bool(false),
-        word => match number(word) {
+        word => match parse_number(word) {
             Some(number) => YamlValue::Number(number),
             None => YamlValue::Text(text.into_owned()),
         },
     }
 }
 
-fn number(word: &str) -> Option<Number> {
+fn parse_number(word: &str) -> Option<Number> {
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = word.strip_prefix(prefix) {
             let digits = Some(digits).filter(|d| d.chars().all(|c| c.is_digit(radix)))?;
@@ -355,7 +358,7 @@ fn number(word: &str) -> Option<Number> {
 
 /// Replaces surrogate pairs, which JSON writes as two escapes and YAML does not know, by their character. Columns
 /// after a pair count the character once.
-fn without_surrogates(text: &str) -> Cow<'_, str> {
+fn replace_surrogate_pairs(text: &str) -> Cow<'_, str> {
     let surrogates = text.contains("\\ud") || text.contains("\\uD");
     if !surrogates || serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Cow::Borrowed(text);
@@ -366,7 +369,7 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         // The text is valid JSON, where a backslash begins an escape: a surrogate pair, or two characters to keep.
-        let (written, len) = match pair(rest) {
+        let (written, len) = match decode_surrogate_pair(rest) {
             Some(c) => (c.to_string(), "\\uXXXX\\uXXXX".len()),
             None => (rest.chars().take(2).collect(), 2),
         };
@@ -377,7 +380,7 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn pair(escapes: &str) -> Option<char> {
+fn decode_surrogate_pair(escapes: &str) -> Option<char> {
     let unit = |at: usize| {
         let digits = escapes.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(digits, 16).ok()

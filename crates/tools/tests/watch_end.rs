@@ -11,7 +11,7 @@ use std::{fs, path::Path, time::Duration};
 use harn_tools::FileWatch;
 
 /// Returns the names of this process's watch threads, and its open handles of the system's watcher.
-fn left() -> Vec<String> {
+fn watch_leftovers() -> Vec<String> {
     let entries = |dir: &str| fs::read_dir(dir).unwrap().flatten();
     let threads = entries("/proc/self/task")
         .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
@@ -25,26 +25,26 @@ fn left() -> Vec<String> {
 
 #[tokio::test]
 async fn dropped_watch_leaves_no_threads_or_handles() {
-    assert_eq!(left(), [""; 0]);
+    assert_eq!(watch_leftovers(), [""; 0]);
     let dir = tempfile::tempdir().unwrap();
     let watches: Vec<_> = (0..3)
         .map(|_| FileWatch::start(dir.path(), "**").unwrap())
         .collect();
     // A thread sets its name only when it runs.
-    until(9).await;
+    wait_for_leftovers(9).await;
     // A change for the watches to report.
     fs::write(dir.path().join("a"), "").unwrap();
     drop(watches);
-    until(0).await;
+    wait_for_leftovers(0).await;
 }
 
 /// Waits until there are `count` of them; only a failing test reaches the time limit.
-async fn until(count: usize) {
+async fn wait_for_leftovers(count: usize) {
     let reached = async {
-        while left().len() != count {
+        while watch_leftovers().len() != count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
-    assert!(reached.is_ok(), "{:?}", left());
+    assert!(reached.is_ok(), "{:?}", watch_leftovers());
 }

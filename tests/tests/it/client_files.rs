@@ -10,7 +10,7 @@ use harn_tools::{DiskProbe, LocalHost};
 use serde_json::{Value, json};
 
 /// Returns a hub with the explore agent on the real disk.
-fn explore(acp: AcpConfig) -> TestHub {
+fn explore_hub(acp: AcpConfig) -> TestHub {
     let builder = TestHub::builder(ExploreAgent::new()).acp(acp);
     let on_disk = builder.config(|config| {
         config.probe = Arc::new(DiskProbe);
@@ -20,7 +20,7 @@ fn explore(acp: AcpConfig) -> TestHub {
 }
 
 /// Initializes a plain ACP connection; returns the capabilities of the agent.
-async fn greet(client: &mut StrictClient, mut capabilities: Value) -> Value {
+async fn initialize(client: &mut StrictClient, mut capabilities: Value) -> Value {
     capabilities["_meta"] = json!({"harn": {"profile": "acp"}});
     let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
     client.request("initialize", params).await["agentCapabilities"].take()
@@ -28,7 +28,7 @@ async fn greet(client: &mut StrictClient, mut capabilities: Value) -> Value {
 
 async fn open(client: &mut StrictClient, method: &str, params: Value) -> Value {
     let id = client.send_request(method, params).await;
-    let (_, mut answer) = client.updates_until(&id).await;
+    let (_, mut answer) = client.collect_updates_until(&id).await;
     client.expect_update_of("available_commands_update").await;
     answer["sessionId"].take()
 }
@@ -39,9 +39,9 @@ async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value
 }
 
 /// Sends a prompt and returns the agent's text.
-async fn ask(client: &mut StrictClient, session: &Value, text: &str) -> String {
+async fn prompt_and_read_text(client: &mut StrictClient, session: &Value, text: &str) -> String {
     let id = prompt(client, session, text).await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let said = updates
         .iter()
         .filter(|it| it["sessionUpdate"] == "agent_message_chunk");
@@ -63,9 +63,9 @@ fn put(folder: &Path, name: &str, text: &str) {
 
 #[tokio::test]
 async fn searches_cover_additional_directories() {
-    let mut test = explore(AcpConfig::default());
+    let mut test = explore_hub(AcpConfig::default());
     let mut client = test.connect();
-    let advertised = greet(&mut client, json!({})).await;
+    let advertised = initialize(&mut client, json!({})).await;
     assert_eq!(
         advertised["sessionCapabilities"]["additionalDirectories"],
         json!({})
@@ -86,7 +86,7 @@ async fn searches_cover_additional_directories() {
     let session = open(&mut client, "session/new", params).await;
     let there = outside.join("there.txt:1").display().to_string();
     for search in SEARCHES {
-        let said = ask(&mut client, &session, search).await;
+        let said = prompt_and_read_text(&mut client, &session, search).await;
         for place in ["here.txt:1", ".vendored/inner.txt:1", &there] {
             let place = format!("`{place}`");
             assert_eq!(said.matches(&place).count(), 1, "{search}: {place}: {said}");
@@ -96,7 +96,7 @@ async fn searches_cover_additional_directories() {
     // A client that opens the session again sends the complete list, here an empty one.
     let params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
     open(&mut client, "session/load", params.clone()).await;
-    let said = ask(&mut client, &session, SEARCHES[0]).await;
+    let said = prompt_and_read_text(&mut client, &session, SEARCHES[0]).await;
     assert!(
         said.contains("`here.txt") && !said.contains("there.txt"),
         "{said}"
@@ -111,7 +111,7 @@ async fn searches_cover_additional_directories() {
     client.close().await;
     test.restart().await;
     let mut client = test.connect();
-    greet(&mut client, json!({})).await;
+    initialize(&mut client, json!({})).await;
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(
         listed["sessions"][0]["additionalDirectories"],
@@ -120,7 +120,7 @@ async fn searches_cover_additional_directories() {
     let id = client.send_request("session/resume", params).await;
     client.expect_response(&id).await;
     client.expect_update_of("available_commands_update").await;
-    let said = ask(&mut client, &session, SEARCHES[0]).await;
+    let said = prompt_and_read_text(&mut client, &session, SEARCHES[0]).await;
     assert!(
         said.contains("`here.txt") && said.contains(&there),
         "{said}"
@@ -130,9 +130,9 @@ async fn searches_cover_additional_directories() {
 
 #[tokio::test]
 async fn relative_additional_directory_is_rejected() {
-    let test = explore(AcpConfig::default());
+    let test = explore_hub(AcpConfig::default());
     let mut client = test.connect();
-    greet(&mut client, json!({})).await;
+    initialize(&mut client, json!({})).await;
     for method in [
         "session/new",
         "session/load",
@@ -154,13 +154,13 @@ async fn relative_additional_directory_is_rejected() {
 /// Writes a new file through a client that serves its own files; returns how many reads failed. With
 /// `on_this_machine` the client shares the disk of the server.
 async fn failed_reads_of_a_new_file(on_this_machine: bool) -> usize {
-    let test = explore(AcpConfig {
+    let test = explore_hub(AcpConfig {
         on_this_machine,
         ..AcpConfig::default()
     });
     let mut client = test.connect();
     let fs = json!({"fs": {"readTextFile": true, "writeTextFile": true}});
-    greet(&mut client, fs).await;
+    initialize(&mut client, fs).await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = open(&mut client, "session/new", params).await;
     let turn = prompt(&mut client, &session, "/write new.txt hello").await;

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use harn_testkit::golden;
-use harn_tests::{REPAIR, binary, repository};
+use harn_tests::{REPAIR, binary, repository_path};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -46,7 +46,7 @@ fn typescript_sdk() -> Result<()> {
 
 /// Sends the lines of a file one by one, each after the previous line has had its effect.
 fn replay(name: &str) -> Result<()> {
-    let path = repository("fixtures/clients").join(format!("{name}.jsonl"));
+    let path = repository_path("fixtures/clients").join(format!("{name}.jsonl"));
     let file = std::fs::read_to_string(&path)?;
     let mut agent = Agent::start()?;
     for line in file.lines().filter(|line| line.starts_with(TO_AGENT)) {
@@ -76,7 +76,7 @@ impl Agent {
     fn start() -> Result<Self> {
         let folders = [TempDir::new()?, TempDir::new()?];
         let [workspace, state] = &folders;
-        let scenario = repository("peers/steer.yaml").canonicalize()?;
+        let scenario = repository_path("peers/steer.yaml").canonicalize()?;
         let mut process = Command::new(binary()?)
             .args(["acp", "--engine"])
             .arg(format!("script:{}", scenario.display()))
@@ -129,13 +129,13 @@ impl Agent {
             (Some("agent/resume"), None) => {
                 self.read_until(|it| it["params"]["update"]["content"]["text"] == "\nAwake.")
             }
-            (Some("session/cancel"), None) | (None, Some(_)) => self.finish(),
+            (Some("session/cancel"), None) | (None, Some(_)) => self.wait_for_prompts(),
             _ => Ok(()),
         }
     }
 
     /// Reads until no prompt is open.
-    fn finish(&mut self) -> Result<()> {
+    fn wait_for_prompts(&mut self) -> Result<()> {
         while let Some(id) = self.prompts.last().cloned() {
             self.read_until(|it| it.get("method").is_none() && it["id"] == id)?;
         }
@@ -147,7 +147,7 @@ impl Agent {
             let line = self.lines.recv_timeout(PATIENCE);
             let line = line.context("gave up waiting for the agent")?;
             let message = serde_json::from_str(&line)?;
-            self.hear(&message)?;
+            self.record_message(&message)?;
             if wanted(&message) {
                 return Ok(());
             }
@@ -155,32 +155,32 @@ impl Agent {
     }
 
     /// Names the new ids in a message, and records the message if it is a response or announces a delivery.
-    fn hear(&mut self, message: &Value) -> Result<()> {
+    fn record_message(&mut self, message: &Value) -> Result<()> {
         let (result, update) = (&message["result"], &message["params"]["update"]);
-        self.name("session", &result["sessionId"]);
-        self.name("message", &result["messageId"]);
-        self.name("reminder", &result["reminderId"]);
+        self.name_id("session", &result["sessionId"]);
+        self.name_id("message", &result["messageId"]);
+        self.name_id("reminder", &result["reminderId"]);
         for row in result["injections"].as_array().into_iter().flatten() {
             let kind = if row["kind"] == "user" {
                 "message"
             } else {
                 "reminder"
             };
-            self.name(kind, &row["id"]);
+            self.name_id(kind, &row["id"]);
         }
         if message["method"] == "session/request_permission" {
-            self.name("agent", &message["id"]);
+            self.name_id("agent", &message["id"]);
         }
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         let delivery = kind.starts_with("user_message");
         if delivery {
-            self.name("message", &update["messageId"]);
+            self.name_id("message", &update["messageId"]);
         }
         if message.get("method").is_some() && !delivery {
             return Ok(());
         }
         self.prompts.retain(|id| *id != message["id"]);
-        let entry = json!({"to": "client", "message": shortened(message.clone())});
+        let entry = json!({"to": "client", "message": shorten_result(message.clone())});
         let line = serde_json::to_string(&entry)?;
         let named = |line: String, (real, name): &(String, String)| line.replace(real, name);
         self.told += &self.names.iter().fold(line, named);
@@ -189,7 +189,7 @@ impl Agent {
     }
 
     /// Gives a new id a numbered name.
-    fn name(&mut self, kind: &str, id: &Value) {
+    fn name_id(&mut self, kind: &str, id: &Value) {
         let Some(id) = id.as_str() else { return };
         if self.names.iter().all(|(real, _)| real != id) {
             let of_kind = self.names.iter().filter(|(_, name)| name.starts_with(kind));
@@ -200,7 +200,7 @@ impl Agent {
 
     /// Ends the program and returns the conversation.
     fn end(mut self) -> Result<String> {
-        self.finish()?;
+        self.wait_for_prompts()?;
         drop(self.stdin);
         let status = self.process.wait()?;
         ensure!(status.success(), "the agent ended with {status}");
@@ -209,7 +209,7 @@ impl Agent {
 }
 
 /// Keeps only some fields of the results of `initialize` and `session/new`; `fixtures/acp` has them whole.
-fn shortened(mut message: Value) -> Value {
+fn shorten_result(mut message: Value) -> Value {
     let result = message.get_mut("result").and_then(Value::as_object_mut);
     if let Some(result) = result
         && ["agentCapabilities", "modes"]

@@ -12,7 +12,7 @@ use std::{
 use harn_acp::{Profile, UpdateProjector, ext::published::SCHEMAS};
 use harn_model::{AgentEvent, DaemonChange, Durability};
 use harn_testkit::every_event;
-use harn_tests::repository;
+use harn_tests::repository_path;
 use serde_json::Value;
 
 /// What a profile shows of a kind of event.
@@ -201,7 +201,7 @@ fn kind(event: &AgentEvent) -> &'static str {
 }
 
 /// Returns the words that each kind of event puts on the wire: names of updates and kinds of agent events.
-fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
+fn words_by_event(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
     let projector = UpdateProjector::new(&"session-1".into(), profile, false);
     let mut written: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for envelope in every_event() {
@@ -210,14 +210,14 @@ fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
         let words = written.entry(kind(&envelope.event)).or_default();
         for line in String::from_utf8(lines).unwrap().lines() {
             let message: Value = serde_json::from_str(line).unwrap();
-            words.insert(word(&message).unwrap().to_owned());
+            words.insert(word_of(&message).unwrap().to_owned());
         }
     }
     written
 }
 
 /// Returns the name of an update (of the carried one, if it is a carrier), or the kind of an agent event.
-fn word(message: &Value) -> Option<&str> {
+fn word_of(message: &Value) -> Option<&str> {
     let params = &message["params"];
     let update = &params["update"];
     let carried = update["_meta"]["harn"]["sessionUpdate"].as_str();
@@ -253,7 +253,7 @@ fn every_event_has_the_decided_durability() {
 fn every_profile_shows_what_was_decided() {
     let profiles = [Profile::Harn, Profile::Meta, Profile::Acp];
     for profile in profiles {
-        let written = written(profile);
+        let written = words_by_event(profile);
         for envelope in every_event() {
             let name = kind(&envelope.event);
             let decisions = decisions(&envelope.event);
@@ -291,7 +291,7 @@ fn everything_shown_has_a_schema() {
     let direct = variants("session-update-extensions.schema.json", "sessionUpdate");
     let carried = variants("session-info-meta.schema.json", "sessionUpdate");
     for (profile, extensions) in [(Profile::Harn, &direct), (Profile::Meta, &carried)] {
-        for (event, words) in written(profile) {
+        for (event, words) in words_by_event(profile) {
             for word in words {
                 let known = STANDARD.contains(&word.as_str())
                     || kinds.contains(&word)
@@ -303,7 +303,7 @@ fn everything_shown_has_a_schema() {
             }
         }
     }
-    for (event, words) in written(Profile::Acp) {
+    for (event, words) in words_by_event(Profile::Acp) {
         let strange = words.iter().find(|word| !STANDARD.contains(&word.as_str()));
         assert!(strange.is_none(), "{event}: ACP does not know {strange:?}");
         assert!(
@@ -315,7 +315,7 @@ fn everything_shown_has_a_schema() {
 
 #[test]
 fn everything_shown_has_a_fixture() {
-    let folder = repository("fixtures/acp");
+    let folder = repository_path("fixtures/acp");
     let files = fs::read_dir(&folder)
         .unwrap()
         .map(|file| file.unwrap().path());
@@ -323,11 +323,11 @@ fn everything_shown_has_a_fixture() {
     let shown: BTreeSet<String> = files
         .filter_map(|path| {
             let message: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-            word(&message).map(str::to_owned)
+            word_of(&message).map(str::to_owned)
         })
         .collect();
     for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
-        for (event, words) in written(profile) {
+        for (event, words) in words_by_event(profile) {
             for word in words {
                 assert!(
                     shown.contains(&word),

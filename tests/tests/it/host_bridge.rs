@@ -8,7 +8,7 @@ use harn_acp::{AcpConfig, ext::bridge::BridgeMethod, ext::published::SCHEMAS};
 use harn_model::SessionId;
 use harn_runtime::HostDeadlines;
 use harn_testkit::{FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent, forms};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -28,7 +28,7 @@ impl Stage {
         let test = TestHub::builder(asking_agent()).rules(ALL).acp(acp).build();
         // Longer than any deadline.
         let patience = Duration::from_secs(1000);
-        let mut client = test.connect().patience(patience);
+        let mut client = test.connect().with_patience(patience);
         client.request("initialize", hello).await;
         let params = json!({"cwd": test.workspace(), "mcpServers": []});
         let session = client.request("session/new", params).await["sessionId"].take();
@@ -40,11 +40,11 @@ impl Stage {
     }
 
     async fn with_bridge() -> Self {
-        Self::new(FakeHost::hello(), AcpConfig::default()).await
+        Self::new(FakeHost::initialize_params(), AcpConfig::default()).await
     }
 
     /// Sends this prompt and returns the agent's text: the result of its request to the host.
-    async fn asks(&mut self, host: &mut FakeHost, prompt: &str) -> String {
+    async fn prompt_and_read_text(&mut self, host: &mut FakeHost, prompt: &str) -> String {
         let text = json!([{"type": "text", "text": prompt}]);
         let params = json!({"sessionId": self.session, "prompt": text});
         let id = self.client.send_request("session/prompt", params).await;
@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-fn prompts() -> impl Iterator<Item = (BridgeMethod, String)> {
+fn prompt_per_method() -> impl Iterator<Item = (BridgeMethod, String)> {
     BridgeMethod::ALL.iter().map(|method| {
         let operation = match method {
             BridgeMethod::Call => " process.list_shells",
@@ -75,12 +75,12 @@ fn prompts() -> impl Iterator<Item = (BridgeMethod, String)> {
 
 /// Sends each answer and compares the table of results.
 async fn check(prompt: &str, answers: &[Value], expected: Expect) {
-    let method = BridgeMethod::named(prompt.split(' ').next().unwrap()).unwrap();
+    let method = BridgeMethod::from_name(prompt.split(' ').next().unwrap()).unwrap();
     let mut stage = Stage::with_bridge().await;
     let mut table = String::new();
     for answer in answers {
-        let mut host = FakeHost::new().answering(method, HostAnswer::Result(answer.clone()));
-        let said = stage.asks(&mut host, prompt).await;
+        let mut host = FakeHost::new().with_answer(method, HostAnswer::Result(answer.clone()));
+        let said = stage.prompt_and_read_text(&mut host, prompt).await;
         assert!(!said.contains(SECRET), "{said}");
         table += &format!("{answer}\n    {said}\n");
     }
@@ -340,29 +340,32 @@ async fn arguments_that_do_not_fit_are_not_sent() {
         "host/call process.reboot {}",
         "host/call process.set_default_shell {}",
     ] {
-        let said = stage.asks(&mut host, prompt).await;
+        let said = stage.prompt_and_read_text(&mut host, prompt).await;
         assert!(
             said.starts_with("unsupported:") || said.starts_with("failed:"),
             "{said}"
         );
     }
-    assert!(host.asked().is_empty());
+    assert!(host.requests().is_empty());
     // The alias `id` is accepted, and `shell_id` is sent.
     let prompt = "host/call process.set_default_shell {\"id\":\"zsh\"}";
-    stage.asks(&mut host, prompt).await;
-    assert_eq!(host.asked()[0].1["args"], json!({"shell_id": "zsh"}));
+    stage.prompt_and_read_text(&mut host, prompt).await;
+    assert_eq!(host.requests()[0].1["args"], json!({"shell_id": "zsh"}));
     stage.end().await;
 }
 
 #[tokio::test]
 async fn host_refusal_is_reported_as_denied_and_host_error_as_failure() {
     let mut stage = Stage::with_bridge().await;
-    for (method, prompt) in prompts() {
-        let mut host = FakeHost::new().answering(method, HostAnswer::Denied);
-        assert_eq!(stage.asks(&mut host, &prompt).await, "denied: not here");
-        let mut host = FakeHost::new().answering(method, HostAnswer::Failed);
+    for (method, prompt) in prompt_per_method() {
+        let mut host = FakeHost::new().with_answer(method, HostAnswer::Denied);
+        assert_eq!(
+            stage.prompt_and_read_text(&mut host, &prompt).await,
+            "denied: not here"
+        );
+        let mut host = FakeHost::new().with_answer(method, HostAnswer::Failed);
         let failed = "host: the host answered: out of order";
-        assert_eq!(stage.asks(&mut host, &prompt).await, failed);
+        assert_eq!(stage.prompt_and_read_text(&mut host, &prompt).await, failed);
     }
     stage.end().await;
 }
@@ -371,9 +374,9 @@ async fn host_refusal_is_reported_as_denied_and_host_error_as_failure() {
 async fn host_that_does_not_know_a_list_method_offers_nothing_of_that_kind() {
     let mut stage = Stage::with_bridge().await;
     let mut table = String::new();
-    for (method, prompt) in prompts() {
-        let mut host = FakeHost::new().answering(method, HostAnswer::Unknown);
-        let said = stage.asks(&mut host, &prompt).await;
+    for (method, prompt) in prompt_per_method() {
+        let mut host = FakeHost::new().with_answer(method, HostAnswer::Unknown);
+        let said = stage.prompt_and_read_text(&mut host, &prompt).await;
         table += &format!("{}\n    {said}\n", method.name());
     }
     stage.end().await;
@@ -414,10 +417,13 @@ fn timed_out(method: BridgeMethod) -> String {
 #[tokio::test(start_paused = true)]
 async fn request_to_a_silent_host_times_out() {
     let mut stage = Stage::with_bridge().await;
-    for (method, prompt) in prompts() {
+    for (method, prompt) in prompt_per_method() {
         let begun = now();
-        let mut host = FakeHost::new().answering(method, HostAnswer::Never);
-        assert_eq!(stage.asks(&mut host, &prompt).await, timed_out(method));
+        let mut host = FakeHost::new().with_answer(method, HostAnswer::Never);
+        assert_eq!(
+            stage.prompt_and_read_text(&mut host, &prompt).await,
+            timed_out(method)
+        );
         let deadline = match method {
             BridgeMethod::BuiltinCall | BridgeMethod::Call => 300,
             _ => 60,
@@ -473,25 +479,38 @@ async fn answer_counts_once_and_only_before_the_deadline() {
         deadlines,
         ..AcpConfig::default()
     };
-    let mut stage = Stage::new(FakeHost::hello(), acp).await;
-    for (method, prompt) in prompts() {
-        let canonical = stage.asks(&mut FakeHost::new(), &prompt).await;
+    let mut stage = Stage::new(FakeHost::initialize_params(), acp).await;
+    for (method, prompt) in prompt_per_method() {
+        let canonical = stage
+            .prompt_and_read_text(&mut FakeHost::new(), &prompt)
+            .await;
         let answer = forms().into_iter().find(|form| form.method == method);
         let answer = match answer {
             Some(form) => form.answer,
             None => serde_json::from_str(&canonical).unwrap(),
         };
         let begun = now();
-        let mut late = FakeHost::new().answering(method, HostAnswer::Late(answer.clone()));
-        assert_eq!(stage.asks(&mut late, &prompt).await, timed_out(method));
+        let mut late = FakeHost::new().with_answer(method, HostAnswer::Late(answer.clone()));
+        assert_eq!(
+            stage.prompt_and_read_text(&mut late, &prompt).await,
+            timed_out(method)
+        );
         let deadline = match method {
             BridgeMethod::BuiltinCall | BridgeMethod::Call => 3,
             _ => 2,
         };
         assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");
-        let mut twice = FakeHost::new().answering(method, HostAnswer::Twice(answer));
-        assert_eq!(stage.asks(&mut twice, &prompt).await, canonical);
-        assert_eq!(stage.asks(&mut FakeHost::new(), &prompt).await, canonical);
+        let mut twice = FakeHost::new().with_answer(method, HostAnswer::Twice(answer));
+        assert_eq!(
+            stage.prompt_and_read_text(&mut twice, &prompt).await,
+            canonical
+        );
+        assert_eq!(
+            stage
+                .prompt_and_read_text(&mut FakeHost::new(), &prompt)
+                .await,
+            canonical
+        );
     }
     stage.end().await;
 }
@@ -500,15 +519,15 @@ async fn answer_counts_once_and_only_before_the_deadline() {
 async fn host_without_the_bridge_receives_no_requests() {
     for bridge in [json!(false), json!("yes"), json!(null)] {
         let wishes = Map::from_iter([("hostBridge".to_owned(), bridge)]);
-        let mut stage = Stage::new(hello(&wishes), AcpConfig::default()).await;
+        let mut stage = Stage::new(initialize_params(&wishes), AcpConfig::default()).await;
         let mut host = FakeHost::new();
-        for (_, prompt) in prompts() {
-            let said = stage.asks(&mut host, &prompt).await;
+        for (_, prompt) in prompt_per_method() {
+            let said = stage.prompt_and_read_text(&mut host, &prompt).await;
             assert!(said.starts_with("unsupported: "), "{said}");
         }
         // The server reads this notification and ignores it.
         stage.client.notify("skills/update", json!({})).await;
-        assert!(host.asked().is_empty());
+        assert!(host.requests().is_empty());
         stage.end().await;
     }
 }
@@ -522,22 +541,26 @@ async fn skills_update_of_an_observer_is_ignored() {
         .config(move |config| config.equip = shared.clone())
         .build();
     let mut driver = test.connect();
-    driver.request("initialize", FakeHost::hello()).await;
+    driver
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = driver.request("session/new", params).await["sessionId"].take();
     let id = SessionId::from(session.as_str().unwrap());
     let mut other = test.connect();
-    other.request("initialize", FakeHost::hello()).await;
+    other
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let resume = json!({"sessionId": session, "cwd": test.workspace()});
     other.request("session/resume", resume).await;
 
     // The response to a later request proves that the server has read the notification.
     other.notify("skills/update", json!({})).await;
     other.request("logout", json!({})).await;
-    assert_eq!(equip.skills_updated(&id), 0);
+    assert_eq!(equip.skill_update_count(&id), 0);
     driver.notify("skills/update", Value::Null).await;
     driver.request("logout", json!({})).await;
-    assert_eq!(equip.skills_updated(&id), 1);
+    assert_eq!(equip.skill_update_count(&id), 1);
     other.close().await;
     driver.close().await;
 }

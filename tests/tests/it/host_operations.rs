@@ -7,7 +7,7 @@ use expect_test::expect;
 use harn_model::{ShellList, ShellPlatform, StopReason, ToolKind};
 use harn_runtime::{AgentError, HostError, TurnContext};
 use harn_testkit::{MemoryRules, ScriptedAgent, StrictClient, TestHub, asking_agent};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes, shells::ShellWorld};
 use serde_json::{Map, Value, json};
 
@@ -41,31 +41,37 @@ async fn call(cx: &TurnContext, operation: &str) -> Result<Value, HostError> {
     result
 }
 
-async fn begin(test: &TestHub, client: &mut StrictClient, bridge: bool) -> (Value, Value) {
+async fn start_session_and_prompt(
+    test: &TestHub,
+    client: &mut StrictClient,
+    bridge: bool,
+) -> (Value, Value) {
     let wishes = Map::from_iter([("hostBridge".to_owned(), json!(bridge))]);
-    let answer = client.request("initialize", hello(&wishes)).await;
+    let answer = client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     let harn = &answer["agentCapabilities"]["_meta"]["harn"];
     assert_eq!(harn.get("hostCapabilityOperations").is_some(), bridge);
     let new = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = client.request("session/new", new).await["sessionId"].take();
-    let id = ask(client, &session).await;
+    let id = send_prompt(client, &session).await;
     (session, id)
 }
 
-async fn ask(client: &mut StrictClient, session: &Value) -> Value {
+async fn send_prompt(client: &mut StrictClient, session: &Value) -> Value {
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "Which?"}]});
     client.send_request("session/prompt", prompt).await
 }
 
-async fn says(client: &mut StrictClient, prompt: &Value, expected: &str) {
-    let (updates, _) = client.updates_until(prompt).await;
+async fn expect_text(client: &mut StrictClient, prompt: &Value, expected: &str) {
+    let (updates, _) = client.collect_updates_until(prompt).await;
     let mut said = updates.iter().filter_map(|u| u["content"]["text"].as_str());
     assert_eq!(said.next(), Some(expected));
 }
 
 /// Expects the updates before the request to the host: the call of the unknown operation, and the start of the
 /// second call.
-async fn shown(client: &mut StrictClient) {
+async fn expect_tool_calls(client: &mut StrictClient) {
     client.expect_update_of("tool_call").await;
     client.expect_update_of("tool_call_update").await;
     client.expect_update_of("tool_call").await;
@@ -75,27 +81,27 @@ async fn shown(client: &mut StrictClient) {
 async fn host_with_the_bridge_is_asked_and_its_answer_is_checked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
-    let (session, prompt) = begin(&test, &mut client, true).await;
-    shown(&mut client).await;
+    let (session, prompt) = start_session_and_prompt(&test, &mut client, true).await;
+    expect_tool_calls(&mut client).await;
     let (id, params) = client.expect_request("host/call").await;
     let expected = json!({"sessionId": session, "name": "process.list_shells", "args": {}});
     assert_eq!(params, expected);
     client
         .respond(&id, json!({"shells": [], "default_shell_id": null}))
         .await;
-    says(&mut client, &prompt, "0 shells").await;
+    expect_text(&mut client, &prompt, "0 shells").await;
 
-    let prompt = ask(&mut client, &session).await;
-    shown(&mut client).await;
+    let prompt = send_prompt(&mut client, &session).await;
+    expect_tool_calls(&mut client).await;
     let (id, _) = client.expect_request("host/call").await;
     client.respond(&id, json!({"shells": "none"})).await;
-    says(&mut client, &prompt, "no sense").await;
+    expect_text(&mut client, &prompt, "no sense").await;
 
-    let prompt = ask(&mut client, &session).await;
-    shown(&mut client).await;
+    let prompt = send_prompt(&mut client, &session).await;
+    expect_tool_calls(&mut client).await;
     let (id, _) = client.expect_request("host/call").await;
     client.respond_error(&id, -32001, "not today").await;
-    says(&mut client, &prompt, "refused").await;
+    expect_text(&mut client, &prompt, "refused").await;
     client.close().await;
 }
 
@@ -103,8 +109,8 @@ async fn host_with_the_bridge_is_asked_and_its_answer_is_checked() {
 async fn host_without_the_bridge_is_not_asked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
-    let (_, prompt) = begin(&test, &mut client, false).await;
-    says(&mut client, &prompt, "nobody to ask").await;
+    let (_, prompt) = start_session_and_prompt(&test, &mut client, false).await;
+    expect_text(&mut client, &prompt, "nobody to ask").await;
     client.close().await;
 }
 
@@ -143,7 +149,9 @@ async fn this_machine_answers_without_a_bridge() {
     });
     let test = builder.build();
     let mut client = test.connect();
-    client.request("initialize", hello(&Map::new())).await;
+    client
+        .request("initialize", initialize_params(&Map::new()))
+        .await;
     let new = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = client.request("session/new", new).await["sessionId"].take();
     let mut table = String::new();
@@ -167,7 +175,7 @@ async fn this_machine_answers_without_a_bridge() {
         let text = format!("host/call process.{call}");
         let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
         let id = client.send_request("session/prompt", prompt).await;
-        let (updates, _) = client.updates_until(&id).await;
+        let (updates, _) = client.collect_updates_until(&id).await;
         let said = updates
             .iter()
             .filter(|update| update["sessionUpdate"] == "agent_message_chunk")
@@ -212,15 +220,15 @@ async fn this_machine_answers_without_a_bridge() {
 }
 
 /// Sets the default shell with a call, and reads it back through the host and the toolbox.
-async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn set_and_read_default_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
     const SET: &str = "process.set_default_shell";
     let args = json!({"shell_id": "sh"});
     let call = cx.tool(SET).input(args.clone()).start().await?;
     call.run(|host| host.call(SET, args)).await?;
     let shell = cx.host().inquire("process.get_default_shell", json!({}));
     let shell = shell.await.unwrap();
-    let toolbox = Toolbox::of(&cx).unwrap();
-    let chosen = toolbox.shells().chosen();
+    let toolbox = Toolbox::from_turn(&cx).unwrap();
+    let chosen = toolbox.shells().chosen_id();
     let (id, chosen) = (shell["id"].as_str().unwrap(), chosen.unwrap());
     cx.say(format!("{id} {chosen}")).await?;
     Ok(StopReason::EndTurn)
@@ -228,18 +236,19 @@ async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
 
 #[tokio::test]
 async fn shell_set_by_a_call_becomes_the_shell_of_the_session() {
-    let builder = TestHub::builder(ScriptedAgent::new(choose_a_shell)).config(|config| {
-        let local = LocalHost::new().with_shells(Arc::new(Machine));
-        config.rules = MemoryRules::new("auto_approve = [\"*\"]");
-        config.local_host = Arc::new(local.clone());
-        config.equip = Arc::new(Toolboxes::new(ToolboxConfig {
-            local,
-            ..ToolboxConfig::default()
-        }));
-    });
+    let builder =
+        TestHub::builder(ScriptedAgent::new(set_and_read_default_shell)).config(|config| {
+            let local = LocalHost::new().with_shells(Arc::new(Machine));
+            config.rules = MemoryRules::new("auto_approve = [\"*\"]");
+            config.local_host = Arc::new(local.clone());
+            config.equip = Arc::new(Toolboxes::new(ToolboxConfig {
+                local,
+                ..ToolboxConfig::default()
+            }));
+        });
     let test = builder.build();
     let mut client = test.connect();
-    let (_, prompt) = begin(&test, &mut client, false).await;
-    says(&mut client, &prompt, "sh sh").await;
+    let (_, prompt) = start_session_and_prompt(&test, &mut client, false).await;
+    expect_text(&mut client, &prompt, "sh sh").await;
     client.close().await;
 }

@@ -32,21 +32,24 @@ fn hub() -> TestHub {
 async fn host_ranks_skills_by_name_and_updates_have_name_and_id() {
     let test = hub();
     let mut client = test.connect();
-    client.request("initialize", FakeHost::hello()).await;
+    client
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = client.request("session/new", params).await["sessionId"].take();
     let listed = json!([
         {"id": "acme/deploy", "name": "deploy", "description": "Ship it", "source": "host"},
         {"id": "look", "name": "look", "description": "Look", "manifest": {"when_to_use": "To look", "paths": ["src/**"]}},
     ]);
-    let mut host = FakeHost::new().answering(BridgeMethod::SkillsList, HostAnswer::Result(listed));
+    let mut host =
+        FakeHost::new().with_answer(BridgeMethod::SkillsList, HostAnswer::Result(listed));
     let text = json!([{"type": "text", "text": "Ship the release"}]);
     let params = json!({"sessionId": session, "prompt": text});
     let id = client.send_request("session/prompt", params).await;
     let (updates, _) = host.serve(&mut client, &id).await;
 
     let asked = |wanted: BridgeMethod| {
-        let asked = host.asked().iter();
+        let asked = host.requests().iter();
         let asked = asked.filter(move |(method, _)| *method == wanted);
         asked.map(|(_, params)| params.clone()).collect::<Vec<_>>()
     };

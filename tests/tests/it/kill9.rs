@@ -29,7 +29,7 @@ async fn killed_agent_leaves_no_gap_and_the_next_process_settles_the_turn() -> R
         };
         let survivor = round % 2 == 0;
         let context = || format!("round {round}, killed after {lines} lines");
-        let done = place.round(lines, survivor, &mut tally).await;
+        let done = place.kill_and_check(lines, survivor, &mut tally).await;
         done.with_context(context).unwrap();
     }
     // Otherwise the test proves nothing: turns must be cut with calls open, after the client received part of
@@ -62,7 +62,7 @@ type Shown = Value;
 
 impl Place {
     fn new(dice: &mut Dice) -> Result<Self> {
-        let (steps, story) = play(dice);
+        let (steps, story) = generate_steps(dice);
         let turns = json!([
             {"match": "^quick", "steps": [{"say": "done"}]},
             {"steps": steps},
@@ -84,14 +84,14 @@ impl Place {
 
     /// Kills an agent after this many lines of its turn, and checks the journal. With `survivor` this process
     /// opens the journal before the next agent does.
-    async fn round(&self, lines: usize, survivor: bool, tally: &mut Tally) -> Result<()> {
-        let (session, seen) = self.cut_short(lines).await?;
+    async fn kill_and_check(&self, lines: usize, survivor: bool, tally: &mut Tally) -> Result<()> {
+        let (session, seen) = self.kill_during_turn(lines).await?;
         let store = JsonlStore::new(self.state_dir());
         let id = SessionId::new(session.clone());
 
         let (_, left) = store.read(&id)?;
         ensure_gap_free(&left)?;
-        let told: Vec<_> = left.iter().skip(1).filter_map(shown).collect();
+        let told: Vec<_> = left.iter().skip(1).filter_map(reduce_event).collect();
         ensure!(told == self.story[..told.len()], "the journal is no prefix");
         ensure!(told.len() >= seen.len(), "seen but not written");
         ensure!(seen == told[..seen.len()], "seen otherwise than written");
@@ -115,7 +115,10 @@ impl Place {
         ensure_gap_free(&mended)?;
         ensure!(mended[..left.len()] == left, "recovery changed the past");
         ensure!(fold(&mended).open_turn.is_none(), "the turn is still open");
-        let settlement: Vec<_> = mended[left.len()..].iter().filter_map(shown).collect();
+        let settlement: Vec<_> = mended[left.len()..]
+            .iter()
+            .filter_map(reduce_event)
+            .collect();
         let mut expected: Vec<Shown> = open_calls
             .iter()
             .map(|call| json!(["tool_call_update", call, "failed"]))
@@ -130,8 +133,8 @@ impl Place {
             };
             ensure!(recovered.interrupted_calls.iter().eq(open_calls));
         }
-        let replayed: Vec<_> = replayed.iter().map(shown_update).collect();
-        let whole: Vec<_> = mended.iter().filter_map(shown).collect();
+        let replayed: Vec<_> = replayed.iter().map(reduce_update).collect();
+        let whole: Vec<_> = mended.iter().filter_map(reduce_event).collect();
         ensure!(replayed == whole, "the replay is not the journal");
 
         let (_, stopped) = next
@@ -143,18 +146,18 @@ impl Place {
 
     /// Starts a turn that never ends by itself and kills its process. Returns the session and the updates of
     /// the turn that the client received.
-    async fn cut_short(&self, lines: usize) -> Result<(String, Vec<Shown>)> {
+    async fn kill_during_turn(&self, lines: usize) -> Result<(String, Vec<Shown>)> {
         let mut agent = self.start().await?;
         let new = json!({"cwd": self.folder.path(), "mcpServers": []});
         let (_, made) = agent.request("session/new", new).await?;
         let session = made["sessionId"].as_str().context("no session id")?;
         // The list of commands precedes the turn and is no part of it.
-        let commands = agent.message().await?;
+        let commands = agent.next_message().await?;
         ensure!(commands["params"]["update"]["sessionUpdate"] == "available_commands_update");
         agent.send("session/prompt", prompt(session, "go")).await?;
         agent.read_lines(lines).await?;
         let seen = agent.kill().await?;
-        Ok((session.to_owned(), seen.iter().map(shown_update).collect()))
+        Ok((session.to_owned(), seen.iter().map(reduce_update).collect()))
     }
 }
 
@@ -164,7 +167,7 @@ fn prompt(session: &str, text: &str) -> Value {
 
 /// Returns steps that emit thousands of events with overlapping tool calls, and the updates that they produce.
 /// They end in a wait, so that the turn still runs when the agent is killed.
-fn play(dice: &mut Dice) -> (Vec<Value>, Vec<Shown>) {
+fn generate_steps(dice: &mut Dice) -> (Vec<Value>, Vec<Shown>) {
     let (mut steps, mut story) = (Vec::new(), Vec::new());
     let mut open: Vec<(usize, String)> = Vec::new();
     for block in 0..BLOCKS {
@@ -214,7 +217,7 @@ fn fold(events: &[Envelope]) -> SessionView {
 }
 
 /// Returns the reduced form of an event. An event that this test does not expect becomes `unexpected`.
-fn shown(envelope: &Envelope) -> Option<Shown> {
+fn reduce_event(envelope: &Envelope) -> Option<Shown> {
     Some(match &envelope.event {
         AgentEvent::TurnStarted(turn) => match &turn.prompt[..] {
             [ContentBlock::Text { text }] => json!(["user_message_chunk", text]),
@@ -235,7 +238,7 @@ fn shown(envelope: &Envelope) -> Option<Shown> {
 }
 
 /// Returns the reduced form of a line.
-fn shown_update(message: &Value) -> Shown {
+fn reduce_update(message: &Value) -> Shown {
     let params = &message["params"];
     if params["kind"] == "loop_checkpoint" {
         return json!([params["kind"], params["seam"]]);

@@ -26,12 +26,12 @@ async fn one_process_serves_two_thousand_sessions() -> Result<()> {
         .arg(format!("script:{}", scenario.display()))
         .arg("--state-dir")
         .arg(folder.path().join("state"));
-    let mut client = StrictClient::spawn(command).patience(PATIENCE);
-    let hello = harn_tests::hello(&Map::new());
+    let mut client = StrictClient::spawn(command).with_patience(PATIENCE);
+    let hello = harn_tests::initialize_params(&Map::new());
     client.request("initialize", hello).await;
 
     let new = json!({"cwd": folder.path(), "mcpServers": []});
-    let made = all(&mut client, "session/new", vec![new; SESSIONS]).await;
+    let made = request_all(&mut client, "session/new", vec![new; SESSIONS]).await;
     let id = |answer: &Value| answer["sessionId"].as_str().unwrap().to_owned();
     let ids: Vec<String> = made.iter().map(id).collect();
     let distinct: BTreeSet<&String> = ids.iter().collect();
@@ -41,7 +41,7 @@ async fn one_process_serves_two_thousand_sessions() -> Result<()> {
     let step = SESSIONS / PROMPTED;
     let prompted: Vec<&String> = ids.iter().step_by(step).collect();
     let prompts = prompted.iter().map(|id| text_prompt(id, "Say hello"));
-    let answers = all(&mut client, "session/prompt", prompts.collect()).await;
+    let answers = request_all(&mut client, "session/prompt", prompts.collect()).await;
     assert_eq!(answers.len(), PROMPTED);
     assert!(answers.iter().all(|a| a["stopReason"] == "end_turn"));
 
@@ -54,7 +54,7 @@ async fn one_process_serves_two_thousand_sessions() -> Result<()> {
     assert!(list(&mut client, elsewhere).await.is_empty());
 
     let closes: Vec<_> = ids.iter().map(|id| json!({"sessionId": id})).collect();
-    all(&mut client, "session/close", closes).await;
+    request_all(&mut client, "session/close", closes).await;
     let refused = client
         .request_error("session/prompt", text_prompt(&ids[0], "Are you there?"))
         .await;
@@ -69,7 +69,7 @@ async fn one_process_serves_two_thousand_sessions() -> Result<()> {
     // A closed session can be loaded, with its messages.
     let load = json!({"sessionId": prompted[1], "cwd": folder.path(), "mcpServers": []});
     let load = client.send_request("session/load", load).await;
-    let (replayed, _) = client.updates_until(&load).await;
+    let (replayed, _) = client.collect_updates_until(&load).await;
     let kinds: Vec<_> = replayed.iter().map(kind).collect();
     let expected = [
         "user_message_chunk",
@@ -82,7 +82,7 @@ async fn one_process_serves_two_thousand_sessions() -> Result<()> {
 }
 
 /// Sends a request for each of the params, several at once; returns the results in the order of the params.
-async fn all(client: &mut StrictClient, method: &str, params: Vec<Value>) -> Vec<Value> {
+async fn request_all(client: &mut StrictClient, method: &str, params: Vec<Value>) -> Vec<Value> {
     let total = params.len();
     let mut params = params.into_iter().enumerate();
     let (mut waiting, mut answers) = (HashMap::new(), BTreeMap::new());

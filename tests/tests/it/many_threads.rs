@@ -42,66 +42,71 @@ turns:
 async fn waiting_threads_do_not_block_another_thread() -> Result<()> {
     let folder = TempDir::with_prefix("harn-threads-")?;
     let mut client = Client::start(folder.path())?;
-    client.all("initialize", vec![json!({})]).await;
+    client.request_all("initialize", vec![json!({})]).await;
     let made = client
-        .all("thread.create", vec![json!({}); THREADS + 1])
+        .request_all("thread.create", vec![json!({}); THREADS + 1])
         .await;
     let id = |made: &Value| made["thread"]["threadId"].as_str().unwrap().to_owned();
     let mut threads: Vec<String> = made.iter().map(id).collect();
     assert_eq!(threads.iter().collect::<HashSet<_>>().len(), THREADS + 1);
     let free = threads.pop().unwrap();
 
-    let starts = threads.iter().map(|thread| start(thread, "write"));
-    client.all("turn.start", starts.collect()).await;
+    let starts = threads.iter().map(|thread| start_params(thread, "write"));
+    client.request_all("turn.start", starts.collect()).await;
     while !threads
         .iter()
-        .all(|thread| client.tale(thread).ask.is_some())
+        .all(|thread| client.events_of(thread).ask.is_some())
     {
-        client.take().await;
+        client.read_line().await;
     }
     for turn in 1..=MEANWHILE {
-        client.all("turn.start", vec![start(&free, "greet")]).await;
-        while client.tale(&free).ended.len() < turn {
-            client.take().await;
+        client
+            .request_all("turn.start", vec![start_params(&free, "greet")])
+            .await;
+        while client.events_of(&free).ended.len() < turn {
+            client.read_line().await;
         }
     }
-    assert_eq!(client.tale(&free).said, "Good morning.".repeat(MEANWHILE));
+    assert_eq!(
+        client.events_of(&free).said,
+        "Good morning.".repeat(MEANWHILE)
+    );
     let early = threads
         .iter()
-        .filter(|thread| !client.tale(thread).ended.is_empty());
+        .filter(|thread| !client.events_of(thread).ended.is_empty());
     assert_eq!(early.count(), 0, "nobody decided yet");
 
     // Some are allowed, some rejected and some cancelled, in an order that no queue has.
     let (mut decisions, mut cancels) = (Vec::new(), Vec::new());
     for place in 0..THREADS {
         let thread = &threads[place * 7 % THREADS];
-        let ask = client.tale(thread).ask.clone();
-        match decided(thread, &threads) {
+        let ask = client.events_of(thread).ask.clone();
+        match decision_for(thread, &threads) {
             "cancelled" => cancels.push(json!({"threadId": thread})),
             decision => decisions.push(json!({"requestId": ask, "decision": decision})),
         }
     }
-    client.all("approval.respond", decisions).await;
-    client.all("turn.cancel", cancels).await;
+    client.request_all("approval.respond", decisions).await;
+    client.request_all("turn.cancel", cancels).await;
     while threads
         .iter()
-        .any(|thread| client.tale(thread).ended.is_empty())
+        .any(|thread| client.events_of(thread).ended.is_empty())
     {
-        client.take().await;
+        client.read_line().await;
     }
 
-    let listed = client.all("thread.list", vec![json!({})]).await;
+    let listed = client.request_all("thread.list", vec![json!({})]).await;
     assert_eq!(listed[0]["threads"].as_array().unwrap().len(), THREADS + 1);
     let gets = threads.iter().map(|thread| json!({"threadId": thread}));
-    let got = client.all("thread.get", gets.collect()).await;
+    let got = client.request_all("thread.get", gets.collect()).await;
     for (thread, got) in threads.iter().zip(&got) {
-        let told = client.tale(thread);
+        let told = client.events_of(thread);
         let mut again = Tale::default();
         for event in got["events"].as_array().unwrap() {
-            again.hear(event);
+            again.record_event(event);
         }
         assert_eq!(again, *told, "{thread} is told otherwise than it was live");
-        let (said, ended) = match decided(thread, &threads) {
+        let (said, ended) = match decision_for(thread, &threads) {
             "cancelled" => ("May I? ", "cancelled"),
             "reject" => ("May I? Then not.", "completed"),
             _ => ("May I? Done.", "completed"),
@@ -116,7 +121,7 @@ async fn waiting_threads_do_not_block_another_thread() -> Result<()> {
 }
 
 /// Returns the decision for a thread's question.
-fn decided(thread: &str, threads: &[String]) -> &'static str {
+fn decision_for(thread: &str, threads: &[String]) -> &'static str {
     match threads.iter().position(|other| other == thread).unwrap() % 10 {
         0 => "cancelled",
         1 => "reject",
@@ -124,7 +129,7 @@ fn decided(thread: &str, threads: &[String]) -> &'static str {
     }
 }
 
-fn start(thread: &str, words: &str) -> Value {
+fn start_params(thread: &str, words: &str) -> Value {
     json!({"threadId": thread, "input": [{"type": "text", "text": words}]})
 }
 
@@ -139,7 +144,7 @@ struct Tale {
 }
 
 impl Tale {
-    fn hear(&mut self, event: &Value) {
+    fn record_event(&mut self, event: &Value) {
         let word = |member: &str| event[member].as_str().unwrap_or_default();
         match word("notification") {
             "turn.started" => {
@@ -205,11 +210,11 @@ impl Client {
     }
 
     /// Sends a request for each of the params, several at once; returns the results in the order of the params.
-    async fn all(&mut self, method: &str, params: Vec<Value>) -> Vec<Value> {
+    async fn request_all(&mut self, method: &str, params: Vec<Value>) -> Vec<Value> {
         let first = self.last_id + 1;
         for params in params {
             while self.last_id + 1 - first >= self.answers.len() + WINDOW {
-                self.take().await;
+                self.read_line().await;
             }
             self.last_id += 1;
             let id = self.last_id;
@@ -222,12 +227,12 @@ impl Client {
                 .unwrap();
         }
         while self.answers.len() < self.last_id + 1 - first {
-            self.take().await;
+            self.read_line().await;
         }
         std::mem::take(&mut self.answers).into_values().collect()
     }
 
-    async fn take(&mut self) {
+    async fn read_line(&mut self) {
         let line = in_time("a line", self.from.next_line()).await;
         let Some(line) = line.unwrap().unwrap() else {
             panic!("the server closed its side");
@@ -243,10 +248,13 @@ impl Client {
         let event = &message["params"];
         let within = &event["item"]["threadId"];
         let thread = event["threadId"].as_str().or(within.as_str()).unwrap();
-        self.tales.entry(thread.to_owned()).or_default().hear(event);
+        self.tales
+            .entry(thread.to_owned())
+            .or_default()
+            .record_event(event);
     }
 
-    fn tale(&self, thread: &str) -> &Tale {
+    fn events_of(&self, thread: &str) -> &Tale {
         &self.tales[thread]
     }
 

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use crate::support_stress::{
-    Dice, PATIENCE, Process, existing, kind, meet, new_session, open, text_prompt,
+    Dice, PATIENCE, Process, connect_and_initialize, kind, load_params, new_session_params, open,
+    text_prompt,
 };
 use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId, SessionView, StopReason, ToolKind};
@@ -13,7 +14,7 @@ use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-async fn polite(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn answer_yes(cx: TurnContext) -> Result<StopReason, AgentError> {
     cx.say("yes").await?;
     Ok(StopReason::EndTurn)
 }
@@ -34,18 +35,18 @@ const UNKNOWN: Outcome = Refused(-32002, "unknown_session");
 
 #[tokio::test]
 async fn prompt_works_after_each_wrong_message() {
-    let test = TestHub::new(ScriptedAgent::new(polite));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(answer_yes));
+    let mut client = connect_and_initialize(&test).await;
     let session = open(&mut client, &test).await;
-    for (at, (line, outcome)) in table(&test, &session).into_iter().enumerate() {
-        try_line(&mut client, &line, outcome).await;
-        prompt_works(&mut client, &session, at == 0).await;
+    for (at, (line, outcome)) in wrong_messages(&test, &session).into_iter().enumerate() {
+        send_and_check(&mut client, &line, outcome).await;
+        check_prompt_works(&mut client, &session, at == 0).await;
     }
     client.close().await;
 }
 
 /// Sends a line as it is and checks the reaction.
-async fn try_line(client: &mut StrictClient, line: &str, outcome: Outcome) {
+async fn send_and_check(client: &mut StrictClient, line: &str, outcome: Outcome) {
     let shown: String = line.chars().take(200).collect();
     match outcome {
         Ignored => client.send_raw(line).await,
@@ -87,11 +88,11 @@ async fn try_line(client: &mut StrictClient, line: &str, outcome: Outcome) {
     }
 }
 
-async fn prompt_works(client: &mut StrictClient, session: &str, first: bool) {
+async fn check_prompt_works(client: &mut StrictClient, session: &str, first: bool) {
     let id = client
         .send_request("session/prompt", text_prompt(session, "Are you there?"))
         .await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     let kinds: Vec<_> = updates.iter().map(kind).collect();
     let title = first.then_some("session_info_update");
     let expected: Vec<_> = ["agent_message_chunk"].into_iter().chain(title).collect();
@@ -111,7 +112,7 @@ fn with_id(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/list","params":{{}}}}"#)
 }
 
-fn table(test: &TestHub, session: &str) -> Vec<(String, Outcome)> {
+fn wrong_messages(test: &TestHub, session: &str) -> Vec<(String, Outcome)> {
     let cwd = test.workspace();
     let file = cwd.join("file.txt");
     std::fs::write(&file, "text").unwrap();
@@ -120,7 +121,7 @@ fn table(test: &TestHub, session: &str) -> Vec<(String, Outcome)> {
     rows.extend(shapes(session));
     rows.extend(params(session));
     rows.extend(prompts(session));
-    rows.extend(names(&cwd));
+    rows.extend(odd_session_ids(&cwd));
     rows.extend(folders(&cwd, &file));
     rows
 }
@@ -331,7 +332,7 @@ fn prompts(session: &str) -> Vec<(String, Outcome)> {
 }
 
 /// Session ids that do not exist, or would be a path.
-fn names(cwd: &Path) -> Vec<(String, Outcome)> {
+fn odd_session_ids(cwd: &Path) -> Vec<(String, Outcome)> {
     let long = "x".repeat(10_000);
     let ids = [
         "",
@@ -407,25 +408,28 @@ async fn client_without_initialize_gets_plain_acp() {
     let agent = ScriptedAgent::new(|cx: TurnContext| async move {
         let log = json!({"type": "log", "level": "info", "message": "hi", "fields": {}});
         cx.emit(serde_json::from_value(log).unwrap()).await?;
-        polite(cx).await
+        answer_yes(cx).await
     });
     let test = TestHub::new(agent);
-    let mut client = test.connect().patience(PATIENCE);
+    let mut client = test.connect().with_patience(PATIENCE);
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(listed["sessions"], json!([]));
     let session = open(&mut client, &test).await;
-    prompt_works(&mut client, &session, true).await;
+    check_prompt_works(&mut client, &session, true).await;
 
     // A late `initialize` applies to the sessions after it.
     client
-        .request("initialize", harn_tests::hello(&serde_json::Map::new()))
+        .request(
+            "initialize",
+            harn_tests::initialize_params(&serde_json::Map::new()),
+        )
         .await;
-    prompt_works(&mut client, &session, false).await;
+    check_prompt_works(&mut client, &session, false).await;
     let session = open(&mut client, &test).await;
     let id = client
         .send_request("session/prompt", text_prompt(&session, "log"))
         .await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let kinds: Vec<_> = updates.iter().map(kind).collect();
     assert_eq!(kinds, ["log", "agent_message_chunk", "session_info_update"]);
     client.close().await;
@@ -434,14 +438,16 @@ async fn client_without_initialize_gets_plain_acp() {
 /// Each request with a reused id gets an answer.
 #[tokio::test]
 async fn requests_with_the_same_id_are_all_answered() {
-    let test = TestHub::new(ScriptedAgent::new(polite));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(answer_yes));
+    let mut client = connect_and_initialize(&test).await;
     let session = open(&mut client, &test).await;
     let same = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": "same", "method": method, "params": params});
     for round in 0..20 {
         let prompt = text_prompt(&session, "again");
         client.send(&same("session/prompt", prompt.clone())).await;
-        client.send(&same("session/new", new_session(&test))).await;
+        client
+            .send(&same("session/new", new_session_params(&test)))
+            .await;
         client.send(&same("session/prompt", prompt)).await;
         client.send(&same("session/list", json!({}))).await;
         let (mut stopped, mut made, mut listed) = (0, 0, 0);
@@ -455,12 +461,12 @@ async fn requests_with_the_same_id_are_all_answered() {
         }
         assert_eq!((stopped, made, listed), (2, 1, 1), "round {round}");
     }
-    prompt_works(&mut client, &session, false).await;
+    check_prompt_works(&mut client, &session, false).await;
     client.close().await;
 }
 
 /// Asks, works, or leaves a call open, as its prompt demands.
-async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn act_on_prompt(cx: TurnContext) -> Result<StopReason, AgentError> {
     match cx.prompt_text().as_str() {
         "ask" => {
             let asked = cx.tool("write").kind(ToolKind::Edit).ask().await;
@@ -490,8 +496,8 @@ async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn turns_of_a_vanished_client_are_settled() {
     let mut dice = Dice::new();
     for round in 0..20 {
-        let test = TestHub::new(ScriptedAgent::new(busy));
-        let mut client = meet(&test).await;
+        let test = TestHub::new(ScriptedAgent::new(act_on_prompt));
+        let mut client = connect_and_initialize(&test).await;
         let mut sessions = Vec::new();
         for _ in 0..4 {
             sessions.push(open(&mut client, &test).await);
@@ -504,7 +510,7 @@ async fn turns_of_a_vanished_client_are_settled() {
                 client.send_request("session/prompt", prompt).await;
             }
         }
-        let load = existing(&test, &sessions[2]);
+        let load = load_params(&test, &sessions[2]);
         client.send_request("session/load", load).await;
         let close = json!({"sessionId": sessions[3]});
         if dice.below(2) == 0 {
@@ -567,14 +573,14 @@ async fn end_of_input_settles_running_turns() {
     let new = json!({"cwd": folder.path(), "mcpServers": []});
     let (_, made) = agent.request("session/new", new).await.unwrap();
     let session = made["sessionId"].as_str().unwrap();
-    let commands = agent.message().await.unwrap();
+    let commands = agent.next_message().await.unwrap();
     assert_eq!(
         kind(&commands["params"]["update"]),
         "available_commands_update"
     );
     let prompt = text_prompt(session, "go");
     agent.send("session/prompt", prompt).await.unwrap();
-    let update = agent.message().await.unwrap();
+    let update = agent.next_message().await.unwrap();
     assert_eq!(kind(&update["params"]["update"]), "tool_call");
     agent.end().await.unwrap();
     check_settled(&state_dir, session, 0);

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::support_stress::{existing, kind, meet, new_session, text_prompt};
+use crate::support_stress::{
+    connect_and_initialize, kind, load_params, new_session_params, text_prompt,
+};
 use harn_model::{AgentEvent, SlashCommand, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
@@ -18,7 +20,7 @@ const CHUNKS: usize = 150;
 const STRIDE: usize = 25;
 
 /// Sends chunks that name the session, the turn and the number.
-async fn chatter(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn send_numbered_chunks(cx: TurnContext) -> Result<StopReason, AgentError> {
     let (session, turn) = (cx.session_id().clone(), cx.prompt_text());
     for number in 0..CHUNKS {
         cx.say(format!("{session} {turn} {number}")).await?;
@@ -54,13 +56,15 @@ async fn commands_of_an_agent_are_sent_once() {
         cx.emit(AgentEvent::commands(commands)).await?;
         Ok(StopReason::EndTurn)
     }));
-    let mut client = meet(&test).await;
+    let mut client = connect_and_initialize(&test).await;
     for _ in 0..200 {
-        let opened = client.request("session/new", new_session(&test)).await;
+        let opened = client
+            .request("session/new", new_session_params(&test))
+            .await;
         let session = opened["sessionId"].as_str().unwrap();
         let prompt = text_prompt(session, "go");
         let id = client.send_request("session/prompt", prompt).await;
-        let (updates, _) = client.updates_until(&id).await;
+        let (updates, _) = client.collect_updates_until(&id).await;
         let told = updates
             .iter()
             .filter(|update| kind(update) == "available_commands_update");
@@ -81,8 +85,10 @@ async fn events_of_a_message_follow_its_response() {
         }
         Ok(StopReason::EndTurn)
     }));
-    let mut client = meet(&test).await;
-    let opened = client.request("session/new", new_session(&test)).await;
+    let mut client = connect_and_initialize(&test).await;
+    let opened = client
+        .request("session/new", new_session_params(&test))
+        .await;
     let session = opened["sessionId"].as_str().unwrap();
     let prompt = client
         .send_request("session/prompt", text_prompt(session, "listen"))
@@ -126,12 +132,12 @@ async fn events_of_a_message_follow_its_response() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn order_holds_with_many_sessions_at_once() {
-    let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
-    let mut wire = Wire::new(meet(&test).await);
+    let test = TestHub::new(with_commands(ScriptedAgent::new(send_numbered_chunks)));
+    let mut wire = Wire::new(connect_and_initialize(&test).await);
 
     // All are created at once; their setup updates race with the responses.
     for _ in 0..SESSIONS {
-        wire.ask("session/new", new_session(&test), Asked::New)
+        wire.ask("session/new", new_session_params(&test), Asked::New)
             .await;
     }
     wire.settle().await;
@@ -163,13 +169,13 @@ async fn order_holds_with_many_sessions_at_once() {
     }
     for session in &away[1..] {
         let asked = Asked::Load(session.clone());
-        wire.ask("session/load", existing(&test, session), asked)
+        wire.ask("session/load", load_params(&test, session), asked)
             .await;
     }
     let asked = Asked::Resume(away[0].clone());
-    wire.ask("session/resume", existing(&test, &away[0]), asked)
+    wire.ask("session/resume", load_params(&test, &away[0]), asked)
         .await;
-    let fork = existing(&test, &busy[0]);
+    let fork = load_params(&test, &busy[0]);
     wire.ask("session/fork", fork, Asked::New).await;
     wire.settle().await;
     assert_eq!(wire.sessions.len(), SESSIONS + 1);
@@ -259,7 +265,7 @@ impl Wire {
                 MessageFromAgent::Response { id, result } => {
                     let result = result.unwrap();
                     let asked = self.asked.remove(&id.as_u64().unwrap()).unwrap();
-                    self.answered(asked, &result);
+                    self.check_response(asked, &result);
                 }
                 MessageFromAgent::Notification { method, params }
                     if method == "_harn/agentEvent" =>
@@ -282,7 +288,7 @@ impl Wire {
         known.unwrap_or_else(|| panic!("{id} came before the answer that names it"))
     }
 
-    fn answered(&mut self, asked: Asked, result: &Value) {
+    fn check_response(&mut self, asked: Asked, result: &Value) {
         match asked {
             Asked::New => {
                 let id = result["sessionId"].as_str().unwrap().to_owned();
@@ -384,7 +390,7 @@ impl Replay {
 }
 
 /// Returns an agent that sends one number at a time, up to the limit.
-fn counting(limit: watch::Receiver<usize>) -> ScriptedAgent {
+fn counting_agent(limit: watch::Receiver<usize>) -> ScriptedAgent {
     ScriptedAgent::new(move |cx: TurnContext| {
         let mut limit = limit.clone();
         async move {
@@ -405,8 +411,8 @@ const COUNT: usize = 40;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn session_can_be_loaded_during_its_own_turn() {
     let (limit, watched) = watch::channel(0);
-    let test = TestHub::new(counting(watched));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(counting_agent(watched));
+    let mut client = connect_and_initialize(&test).await;
     for round in 0..COUNT {
         limit.send_replace(0);
         let session = crate::support_stress::open(&mut client, &test).await;
@@ -421,7 +427,7 @@ async fn session_can_be_loaded_during_its_own_turn() {
         }
         let mut loads = Vec::new();
         for _ in 0..=round % 2 {
-            let load = existing(&test, &session);
+            let load = load_params(&test, &session);
             loads.push(client.send_request("session/load", load).await);
         }
         // The agent sends the rest during the replay.
@@ -457,7 +463,9 @@ impl Takeover {
         while !self.loads.is_empty() || self.prompt.is_some() {
             match client.next().await {
                 MessageFromAgent::Notification { params, .. } => self.update(&params["update"]),
-                MessageFromAgent::Response { id, result } => self.answer(&id, &result.unwrap()),
+                MessageFromAgent::Response { id, result } => {
+                    self.check_response(&id, &result.unwrap())
+                }
                 MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
             }
         }
@@ -481,7 +489,7 @@ impl Takeover {
         }
     }
 
-    fn answer(&mut self, id: &Value, result: &Value) {
+    fn check_response(&mut self, id: &Value, result: &Value) {
         if self.prompt.as_ref() == Some(id) {
             assert_eq!(result["stopReason"], "end_turn");
             assert_eq!(self.next, COUNT, "answered before its updates");

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::support_stress::{existing, kind, meet, new_session, open, text_prompt};
+use crate::support_stress::{
+    connect_and_initialize, kind, load_params, new_session_params, open, text_prompt,
+};
 use harn_model::{AgentEvent, Decision, SessionId, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 const ASK: &str = "session/request_permission";
 
 /// Asks for permission to write if the prompt demands it; otherwise just answers.
-async fn writer(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn ask_to_write(cx: TurnContext) -> Result<StopReason, AgentError> {
     if cx.prompt_text().starts_with("write") {
         match cx.tool("write").kind(ToolKind::Edit).ask().await {
             Ok(write) => write.complete(()).await?,
@@ -26,7 +28,7 @@ async fn writer(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-fn chosen(option: &str) -> Value {
+fn selected_outcome(option: &str) -> Value {
     json!({"outcome": {"outcome": "selected", "optionId": option}})
 }
 
@@ -53,12 +55,14 @@ impl Parked {
     }
 
     async fn allow(&self, client: &mut StrictClient) {
-        client.respond(&self.ask, chosen("allow_once")).await;
+        client
+            .respond(&self.ask, selected_outcome("allow_once"))
+            .await;
     }
 
     /// Reads the rest of the turn and expects nothing else in between.
     async fn end(self, client: &mut StrictClient) {
-        let (updates, result) = client.updates_until(&self.prompt).await;
+        let (updates, result) = client.collect_updates_until(&self.prompt).await;
         assert_eq!(result["stopReason"], "end_turn");
         let words = updates.iter().filter(|u| kind(u) == "agent_message_chunk");
         assert_eq!(words.count(), 1, "{updates:?}");
@@ -69,8 +73,8 @@ impl Parked {
 /// of the five requests, nor read the answer.
 #[tokio::test]
 async fn open_question_does_not_block_further_requests() {
-    let test = TestHub::new(ScriptedAgent::new(writer));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ask_to_write));
+    let mut client = connect_and_initialize(&test).await;
     let session = open(&mut client, &test).await;
     let parked = Parked::park(&mut client, &session).await;
 
@@ -79,7 +83,7 @@ async fn open_question_does_not_block_further_requests() {
 
     let mode = json!({"sessionId": session, "modeId": "read-only"});
     let id = client.send_request("session/set_mode", mode).await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let kinds: Vec<_> = updates.iter().map(kind).collect();
     assert_eq!(kinds, ["current_mode_update", "config_option_update"]);
 
@@ -88,11 +92,11 @@ async fn open_question_does_not_block_further_requests() {
     let id = client
         .send_request("session/prompt", text_prompt(&other, "hello"))
         .await;
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
 
     let fork = client
-        .request("session/fork", existing(&test, &session))
+        .request("session/fork", load_params(&test, &session))
         .await;
     assert_ne!(fork["sessionId"], session);
 
@@ -103,8 +107,8 @@ async fn open_question_does_not_block_further_requests() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_questions_do_not_block_another_session() {
-    let test = TestHub::new(ScriptedAgent::new(writer));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ask_to_write));
+    let mut client = connect_and_initialize(&test).await;
     let mut parked = Vec::new();
     for _ in 0..7 {
         let session = open(&mut client, &test).await;
@@ -115,7 +119,7 @@ async fn open_questions_do_not_block_another_session() {
         let id = client
             .send_request("session/prompt", text_prompt(&eighth, "hello"))
             .await;
-        let (_, result) = client.updates_until(&id).await;
+        let (_, result) = client.collect_updates_until(&id).await;
         assert_eq!(result["stopReason"], "end_turn");
     }
     // Prompts behind the open questions wait only for their own session.
@@ -127,13 +131,13 @@ async fn open_questions_do_not_block_another_session() {
     let id = client
         .send_request("session/prompt", text_prompt(&eighth, "hello"))
         .await;
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
 
     // The last question is answered first.
     for (parked, behind) in parked.into_iter().zip(behind).rev() {
         parked.allow(&mut client).await;
         parked.end(&mut client).await;
-        let (_, result) = client.updates_until(&behind).await;
+        let (_, result) = client.collect_updates_until(&behind).await;
         assert_eq!(result["stopReason"], "end_turn");
     }
     client.close().await;
@@ -143,8 +147,8 @@ async fn open_questions_do_not_block_another_session() {
 /// the turn could race.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn cancelled_question_is_withdrawn_before_the_turn_ends() {
-    let test = TestHub::new(ScriptedAgent::new(writer));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ask_to_write));
+    let mut client = connect_and_initialize(&test).await;
     let session = open(&mut client, &test).await;
     for round in 0..50 {
         let parked = Parked::park(&mut client, &session).await;
@@ -184,7 +188,8 @@ async fn cancelled_question_is_withdrawn_before_the_turn_ends() {
         }
         // Too late, and twice.
         parked.allow(&mut client).await;
-        let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": chosen("allow_once")});
+        let again =
+            json!({"jsonrpc": "2.0", "id": parked.ask, "result": selected_outcome("allow_once")});
         client.send(&again).await;
     }
     // The late answers had no effect, and the session still works.
@@ -203,18 +208,18 @@ async fn cancelled_question_is_withdrawn_before_the_turn_ends() {
 /// The first of two answers counts, whatever the second contains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn second_answer_to_a_question_is_ignored() {
-    let test = TestHub::new(ScriptedAgent::new(writer));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ask_to_write));
+    let mut client = connect_and_initialize(&test).await;
     let session = open(&mut client, &test).await;
     for (first, second, stop) in [
         ("reject_once", "allow_once", "refusal"),
         ("allow_once", "reject_once", "end_turn"),
     ] {
         let parked = Parked::park(&mut client, &session).await;
-        client.respond(&parked.ask, chosen(first)).await;
-        let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": chosen(second)});
+        client.respond(&parked.ask, selected_outcome(first)).await;
+        let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": selected_outcome(second)});
         client.send(&again).await;
-        let (_, result) = client.updates_until(&parked.prompt).await;
+        let (_, result) = client.collect_updates_until(&parked.prompt).await;
         assert_eq!(result["stopReason"], stop);
     }
     client.close().await;
@@ -229,22 +234,22 @@ async fn second_answer_to_a_question_is_ignored() {
 /// has the effect of a cancel of the session.
 #[tokio::test]
 async fn cancel_close_and_shutdown_end_an_open_question() {
-    let test = TestHub::new(ScriptedAgent::new(writer));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ask_to_write));
+    let mut client = connect_and_initialize(&test).await;
 
     let session = open(&mut client, &test).await;
     let parked = Parked::park(&mut client, &session).await;
     client
         .notify("$/cancel_request", json!({"requestId": parked.prompt}))
         .await;
-    let result = until_answered(&mut client, &parked).await;
+    let result = read_until_response(&mut client, &parked).await;
     assert_eq!(result["stopReason"], "cancelled");
 
     let parked = Parked::park(&mut client, &session).await;
     let close = client
         .send_request("session/close", json!({"sessionId": session}))
         .await;
-    let result = until_answered(&mut client, &parked).await;
+    let result = read_until_response(&mut client, &parked).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.expect_event_of("session_closed").await;
     client.expect_response(&close).await;
@@ -252,10 +257,10 @@ async fn cancel_close_and_shutdown_end_an_open_question() {
     let session = open(&mut client, &test).await;
     let parked = Parked::park(&mut client, &session).await;
     test.hub().shutdown().await;
-    let result = until_answered(&mut client, &parked).await;
+    let result = read_until_response(&mut client, &parked).await;
     assert_eq!(result["stopReason"], "cancelled");
     let refused = client
-        .request_error("session/new", new_session(&test))
+        .request_error("session/new", new_session_params(&test))
         .await;
     assert_eq!(refused["data"]["reason"], "shutting_down");
     client.close().await;
@@ -263,7 +268,7 @@ async fn cancel_close_and_shutdown_end_an_open_question() {
 }
 
 /// Reads until the waiting prompt is answered; the client answers its withdrawn question as ACP requires.
-async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
+async fn read_until_response(client: &mut StrictClient, parked: &Parked) -> Value {
     let mut withdrawn = false;
     loop {
         match client.next().await {
@@ -301,7 +306,7 @@ fn decisions(test: &TestHub, session: &str) -> Vec<Decision> {
 }
 
 /// Continues whatever it receives, so that only a deadline ends it.
-async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn ignore_cancel(cx: TurnContext) -> Result<StopReason, AgentError> {
     if cx.prompt_text() == "stubborn" {
         loop {
             cx.say("still here").await?;
@@ -316,8 +321,8 @@ async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
 /// other request waits. The paused clock advances only when nothing else can run.
 #[tokio::test(start_paused = true)]
 async fn closing_session_blocks_no_other_requests() {
-    let test = TestHub::new(ScriptedAgent::new(stubborn));
-    let mut client = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(ignore_cancel));
+    let mut client = connect_and_initialize(&test).await;
     let slow = open(&mut client, &test).await;
     let other = open(&mut client, &test).await;
     let prompt = text_prompt(&slow, "stubborn");
@@ -339,7 +344,7 @@ async fn closing_session_blocks_no_other_requests() {
     let id = client
         .send_request("session/prompt", text_prompt(&other, "hello"))
         .await;
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
     assert_eq!(now(), begun, "somebody waited");
 

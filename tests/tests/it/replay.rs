@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use harn_engines::ScriptAgent;
 use harn_testkit::TestHub;
-use harn_tests::{Audience, Heard, repository};
+use harn_tests::{Audience, Heard, repository_path};
 use serde_json::Value;
 
 /// Whether a line is sent live and left out of a replay.
@@ -44,7 +44,7 @@ fn prompts(scenario: &Path) -> Vec<String> {
     prompts
 }
 
-async fn heard(scenario: &Path, profile: &str) -> Heard {
+async fn play_scenario(scenario: &Path, profile: &str) -> Heard {
     let test = TestHub::new(ScriptAgent::load(scenario).unwrap());
     let mut audience = Audience::open(test, profile).await;
     for prompt in prompts(scenario) {
@@ -57,11 +57,11 @@ async fn heard(scenario: &Path, profile: &str) -> Heard {
 #[tokio::test(start_paused = true)]
 async fn replay_of_every_scenario_equals_the_live_stream() {
     let mut scenarios = 0;
-    for file in fs::read_dir(repository("fixtures/scenarios")).unwrap() {
+    for file in fs::read_dir(repository_path("fixtures/scenarios")).unwrap() {
         let scenario = file.unwrap().path();
         scenarios += 1;
         for profile in ["harn", "meta", "acp"] {
-            let heard = heard(&scenario, profile).await;
+            let heard = play_scenario(&scenario, profile).await;
             let live: Vec<_> = heard
                 .live
                 .iter()

@@ -8,7 +8,7 @@ use harn_runtime::{Controller, NewSession};
 use harn_testkit::{MemoryRules, TestHub};
 use harn_tools::{DiskProbe, LocalHost};
 
-async fn turn(session: &Controller, text: &str) -> Vec<Envelope> {
+async fn run_turn(session: &Controller, text: &str) -> Vec<Envelope> {
     let mut from = session.subscribe_from_now();
     let prompt = vec![ContentBlock::text(text)];
     session.prompt(prompt, |_| ()).await.unwrap();
@@ -24,7 +24,7 @@ async fn turn(session: &Controller, text: &str) -> Vec<Envelope> {
 }
 
 /// Returns all journalled events of a turn as text, without the prompt and the title.
-fn written(events: &[Envelope]) -> String {
+fn serialize_events(events: &[Envelope]) -> String {
     let told = events.iter().filter(|e| {
         !matches!(
             e.event,
@@ -73,7 +73,7 @@ async fn search_does_not_find_denied_files() {
             "/explore-all token",
             "Where is the token?",
         ] {
-            let told = written(&turn(&session, prompt).await);
+            let told = serialize_events(&run_turn(&session, prompt).await);
             assert!(told.contains("opens the door"), "{rules} {prompt}: {told}");
             assert_eq!(
                 !told.contains("swordfish"),

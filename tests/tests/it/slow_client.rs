@@ -7,7 +7,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::support_stress::{existing, in_time, kind, meet, new_session, text_prompt};
+use crate::support_stress::{
+    connect_and_initialize, in_time, kind, load_params, new_session_params, text_prompt,
+};
 use harn_acp::{
     AcpConfig, ConnectionError, serve_connection,
     transport::{ConnectionInput, PieceReceiver, outgoing},
@@ -15,7 +17,7 @@ use harn_acp::{
 use harn_model::{AgentEvent, Seq, SessionId, StopReason, TurnOutcome};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 use tokio::{
     sync::{Notify, mpsc},
@@ -26,7 +28,7 @@ use tokio::{
 const QUEUE_BYTES: usize = 1024 * 1024;
 
 /// Sends numbers up to the one in its prompt, or forever.
-async fn counter(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn count_up(cx: TurnContext) -> Result<StopReason, AgentError> {
     let end = cx.prompt_text().parse().unwrap_or(usize::MAX);
     for number in 0..end {
         if cx.is_cancelled() {
@@ -48,7 +50,7 @@ struct Sluggish {
 
 impl Sluggish {
     /// Connects, initializes and opens a session; returns the id of the session.
-    async fn meet(test: &TestHub) -> (Self, SessionId) {
+    async fn connect(test: &TestHub) -> (Self, SessionId) {
         let (to, incoming) = mpsc::channel(16);
         let (queue, from) = outgoing();
         let connection =
@@ -59,10 +61,14 @@ impl Sluggish {
             serving: tokio::spawn(connection),
             taken: Vec::new(),
         };
-        client.send(1, "initialize", hello(&Map::new())).await;
-        client.line().await;
-        client.send(2, "session/new", new_session(test)).await;
-        let made: Value = serde_json::from_slice(&client.line().await).unwrap();
+        client
+            .send(1, "initialize", initialize_params(&Map::new()))
+            .await;
+        client.next_line().await;
+        client
+            .send(2, "session/new", new_session_params(test))
+            .await;
+        let made: Value = serde_json::from_slice(&client.next_line().await).unwrap();
         let session = made["result"]["sessionId"].as_str().unwrap().into();
         (client, session)
     }
@@ -89,12 +95,12 @@ impl Sluggish {
     }
 
     /// Returns the next line.
-    async fn line(&mut self) -> Vec<u8> {
-        self.lines().await.remove(0)
+    async fn next_line(&mut self) -> Vec<u8> {
+        self.next_lines().await.remove(0)
     }
 
     /// Returns the next lines, as many as arrived together.
-    async fn lines(&mut self) -> Vec<Vec<u8>> {
+    async fn next_lines(&mut self) -> Vec<Vec<u8>> {
         if self.taken.is_empty() {
             let piece = in_time("a line", self.from.recv()).await.unwrap();
             self.taken = piece.unwrap().bytes.to_vec();
@@ -105,9 +111,9 @@ impl Sluggish {
     }
 
     /// Reads up to the response to a request and returns it.
-    async fn answer_to(&mut self, id: u64) -> Value {
+    async fn read_response(&mut self, id: u64) -> Value {
         loop {
-            for line in self.lines().await {
+            for line in self.next_lines().await {
                 let message: Value = serde_json::from_slice(&line).unwrap();
                 if message["id"] == id {
                     return message;
@@ -125,7 +131,7 @@ impl Sluggish {
 
 /// Follows a session and reads everything; returns the outcome of its first turn and the number of chunks.
 async fn watch(test: &TestHub, session: &SessionId) -> (TurnOutcome, usize) {
-    let session = test.hub().live(session).unwrap();
+    let session = test.hub().live_session(session).unwrap();
     let mut from = session.subscribe(Seq::ZERO);
     let mut chunks = 0;
     loop {
@@ -143,15 +149,15 @@ async fn watch(test: &TestHub, session: &SessionId) -> (TurnOutcome, usize) {
 #[tokio::test]
 async fn turn_ends_without_its_client_which_reads_everything_later() {
     const CHUNKS: usize = 300_000;
-    let test = TestHub::new(ScriptedAgent::new(counter));
-    let (mut client, session) = Sluggish::meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(count_up));
+    let (mut client, session) = Sluggish::connect(&test).await;
     let prompt = text_prompt(session.as_str(), &CHUNKS.to_string());
     client.send(3, "session/prompt", prompt).await;
 
     let (outcome, written) = watch(&test, &session).await;
     assert_eq!(outcome, TurnOutcome::stopped(StopReason::EndTurn));
     assert_eq!(written, CHUNKS);
-    let log = std::fs::read(test.log_of(&session)).unwrap();
+    let log = std::fs::read(test.log_path(&session)).unwrap();
     let last = log.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap();
     assert!(last.windows(10).any(|word| word == b"turn_ended"));
 
@@ -164,7 +170,7 @@ async fn turn_ends_without_its_client_which_reads_everything_later() {
 
     let mut next = 0;
     let answer = 'reading: loop {
-        for line in client.lines().await {
+        for line in client.next_lines().await {
             if let Some(text) = text_of(&session, &line) {
                 assert_eq!(text, next.to_string().as_bytes());
                 next += 1;
@@ -191,8 +197,8 @@ async fn turn_ends_without_its_client_which_reads_everything_later() {
 #[tokio::test]
 async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
     const PLENTY: u64 = 100_000;
-    let test = TestHub::new(ScriptedAgent::new(counter));
-    let (mut client, _) = Sluggish::meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(count_up));
+    let (mut client, _) = Sluggish::connect(&test).await;
     // Responses large enough to fill the queue soon.
     let method = "x".repeat(2048);
     let ask = |id: u64| {
@@ -200,7 +206,7 @@ async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
         ConnectionInput::Line(message.to_string())
     };
     let mut asked = 0;
-    while asked < PLENTY && takes(&client.to, ask(100 + asked)).await {
+    while asked < PLENTY && try_send(&client.to, ask(100 + asked)).await {
         asked += 1;
     }
     assert!(asked > 500, "only {asked} were taken");
@@ -211,7 +217,7 @@ async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
     // Once the client reads, the server answers every request in order and reads again.
     let mut answered = 0;
     while answered < asked {
-        for line in client.lines().await {
+        for line in client.next_lines().await {
             let line: Value = serde_json::from_slice(&line).unwrap();
             if line["method"] == "session/update" {
                 continue;
@@ -223,7 +229,7 @@ async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
     }
     client.send(3, "session/list", json!({})).await;
     assert_eq!(
-        serde_json::from_slice::<Value>(&client.line().await).unwrap()["id"],
+        serde_json::from_slice::<Value>(&client.next_line().await).unwrap()["id"],
         3
     );
     client.leave().await;
@@ -237,7 +243,7 @@ async fn cancel_applies_to_the_prompt_whose_response_is_unread() {
         let released = released.clone();
         async move {
             if cx.prompt_text() != "wait" {
-                return counter(cx).await;
+                return count_up(cx).await;
             }
             cx.say("waiting").await?;
             tokio::select! {
@@ -248,13 +254,17 @@ async fn cancel_applies_to_the_prompt_whose_response_is_unread() {
         }
     });
     let test = TestHub::new(agent);
-    let (mut client, session) = Sluggish::meet(&test).await;
+    let (mut client, session) = Sluggish::connect(&test).await;
     for (id, text) in [(3, "60000"), (4, "wait")] {
         let prompt = text_prompt(session.as_str(), text);
         client.send(id, "session/prompt", prompt).await;
     }
     // The first turn ends and the second begins before the client reads anything.
-    let mut from = test.hub().live(&session).unwrap().subscribe(Seq::ZERO);
+    let mut from = test
+        .hub()
+        .live_session(&session)
+        .unwrap()
+        .subscribe(Seq::ZERO);
     let waiting = |event: &AgentEvent| matches!(event, AgentEvent::AgentMessageChunk { content, .. } if content == "waiting");
     loop {
         let delivery = in_time("events", from.next()).await.unwrap().unwrap();
@@ -268,15 +278,15 @@ async fn cancel_applies_to_the_prompt_whose_response_is_unread() {
     client.to.send(cancel).await.unwrap();
     // The response follows the cancel, which has been read and applied by then.
     client.send(5, "session/list", json!({})).await;
-    client.answer_to(5).await;
+    client.read_response(5).await;
     release.notify_one();
-    let answer = client.answer_to(4).await;
+    let answer = client.read_response(4).await;
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     client.leave().await;
 }
 
 /// Returns whether the server reads a line within many scheduler turns.
-async fn takes(to: &mpsc::Sender<ConnectionInput>, mut line: ConnectionInput) -> bool {
+async fn try_send(to: &mpsc::Sender<ConnectionInput>, mut line: ConnectionInput) -> bool {
     for _ in 0..1000 {
         match to.try_send(line) {
             Ok(()) => return true,
@@ -302,12 +312,16 @@ fn text_of<'a>(session: &SessionId, line: &'a [u8]) -> Option<&'a [u8]> {
 /// The server still reads the cancel of a client that does not read.
 #[tokio::test]
 async fn client_that_does_not_read_can_cancel() {
-    let test = TestHub::new(ScriptedAgent::new(counter));
-    let (mut client, session) = Sluggish::meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(count_up));
+    let (mut client, session) = Sluggish::connect(&test).await;
     let prompt = text_prompt(session.as_str(), "for ever");
     client.send(3, "session/prompt", prompt).await;
     // Until its queue is full and far behind.
-    let mut from = test.hub().live(&session).unwrap().subscribe(Seq::ZERO);
+    let mut from = test
+        .hub()
+        .live_session(&session)
+        .unwrap()
+        .subscribe(Seq::ZERO);
     while from.head() < Seq(20_000) {
         in_time("events", from.next()).await.unwrap().unwrap();
     }
@@ -318,7 +332,7 @@ async fn client_that_does_not_read_can_cancel() {
 
     let (mut seen, mut answers) = (0, Vec::new());
     while answers.len() < 2 {
-        for line in client.lines().await {
+        for line in client.next_lines().await {
             if text_of(&session, &line).is_some() {
                 seen += 1;
             } else {
@@ -338,11 +352,11 @@ async fn client_that_does_not_read_can_cancel() {
 #[tokio::test]
 async fn client_that_does_not_read_blocks_no_other_client() {
     const CHUNKS: usize = 20_000;
-    let test = TestHub::new(ScriptedAgent::new(counter));
-    let (mut client, session) = Sluggish::meet(&test).await;
-    let mut watcher = meet(&test).await;
+    let test = TestHub::new(ScriptedAgent::new(count_up));
+    let (mut client, session) = Sluggish::connect(&test).await;
+    let mut watcher = connect_and_initialize(&test).await;
     watcher
-        .request("session/resume", existing(&test, session.as_str()))
+        .request("session/resume", load_params(&test, session.as_str()))
         .await;
     let prompt = text_prompt(session.as_str(), &CHUNKS.to_string());
     client.send(3, "session/prompt", prompt).await;
@@ -355,12 +369,12 @@ async fn client_that_does_not_read_blocks_no_other_client() {
     watcher.expect_update_of("session_info_update").await;
     watcher.close().await;
 
-    let mut third = meet(&test).await;
+    let mut third = connect_and_initialize(&test).await;
     let own = crate::support_stress::open(&mut third, &test).await;
     let id = third
         .send_request("session/prompt", text_prompt(&own, "3"))
         .await;
-    let (updates, _) = third.updates_until(&id).await;
+    let (updates, _) = third.collect_updates_until(&id).await;
     assert_eq!(updates.len(), 4, "three numbers and a title");
     third.close().await;
 

@@ -31,10 +31,10 @@ fn now() -> Instant {
 }
 
 /// Connects a client and sends a prompt whose turn idles.
-async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
+async fn start_idle_turn(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
     let test = TestHub::builder(agent).clock(clock).build();
     let mut client = test.connect();
-    hello(&mut client, profile).await;
+    initialize(&mut client, profile).await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = client.request("session/new", params).await["sessionId"].take();
     let session = session.as_str().unwrap();
@@ -50,7 +50,7 @@ async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
     }
 }
 
-async fn hello(client: &mut StrictClient, profile: &str) {
+async fn initialize(client: &mut StrictClient, profile: &str) {
     let params = json!({
         "protocolVersion": 1,
         "clientCapabilities": {"_meta": {"harn": {"profile": profile}}},
@@ -65,20 +65,20 @@ impl Stage {
     }
 
     /// Reads the next idle signal and skips all other messages.
-    async fn sign(&mut self) -> Sign {
-        let params = sign_of(&mut self.client).await;
+    async fn next_signal(&mut self) -> Sign {
+        let params = read_signal(&mut self.client).await;
         assert_eq!(params["sessionId"], self.session.as_str());
         assert_eq!(params.get("kind").is_none(), self.by_name, "{params}");
         let at = now();
         let pause = at.duration_since(self.last).as_millis();
         self.last = at;
-        (u64::try_from(pause).unwrap(), pause_of(&params))
+        (u64::try_from(pause).unwrap(), announced_pause(&params))
     }
 
-    async fn signs(&mut self, count: usize) -> Vec<Sign> {
+    async fn next_signals(&mut self, count: usize) -> Vec<Sign> {
         let mut signs = Vec::new();
         for _ in 0..count {
-            signs.push(self.sign().await);
+            signs.push(self.next_signal().await);
         }
         signs
     }
@@ -87,21 +87,23 @@ impl Stage {
         let session = self.session.as_str();
         let params = json!({"sessionId": session});
         self.client.notify("session/cancel", params).await;
-        until_answered(&mut self.client).await;
+        count_signals_until_response(&mut self.client).await;
         self.client.close().await;
     }
 }
 
 /// Returns the announced pause until the next signal.
-fn pause_of(sign: &Value) -> u64 {
+fn announced_pause(sign: &Value) -> u64 {
     let pause = sign.get("backoff_ms").or(sign.get("backoffMs"));
     pause.unwrap().as_u64().unwrap()
 }
 
-async fn sign_of(client: &mut StrictClient) -> Value {
+async fn read_signal(client: &mut StrictClient) -> Value {
     loop {
         match client.next().await {
-            MessageFromAgent::Notification { method, params } if is_sign(&method, &params) => {
+            MessageFromAgent::Notification { method, params }
+                if is_idle_signal(&method, &params) =>
+            {
                 return params;
             }
             MessageFromAgent::Notification { .. } => {}
@@ -111,18 +113,18 @@ async fn sign_of(client: &mut StrictClient) -> Value {
 }
 
 /// Returns whether this is an idle signal: the method, or the event for a typed client.
-fn is_sign(method: &str, params: &Value) -> bool {
+fn is_idle_signal(method: &str, params: &Value) -> bool {
     method == "agent/idle" || params["kind"] == "agent_idle"
 }
 
 /// Reads up to the response; returns the number of idle signals before it.
-async fn until_answered(client: &mut StrictClient) -> usize {
+async fn count_signals_until_response(client: &mut StrictClient) -> usize {
     let mut signs = 0;
     loop {
         match client.next().await {
             MessageFromAgent::Response { .. } => return signs,
             MessageFromAgent::Notification { method, params } => {
-                signs += usize::from(is_sign(&method, &params));
+                signs += usize::from(is_idle_signal(&method, &params));
             }
             MessageFromAgent::Request { .. } => panic!("nothing is asked"),
         }
@@ -130,7 +132,7 @@ async fn until_answered(client: &mut StrictClient) -> usize {
 }
 
 /// Idles, and sends the text of each delivered item.
-async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn idle_and_echo(cx: TurnContext) -> Result<StopReason, AgentError> {
     cx.say("I stay.").await?;
     loop {
         let woke = cx.idle().await?;
@@ -143,7 +145,8 @@ async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
 #[tokio::test(start_paused = true)]
 async fn idle_pauses_grow_and_restart_after_activity() {
     for profile in ["harn", "meta"] {
-        let mut stage = stage(profile, ScriptedAgent::new(stay), FakeClock::new()).await;
+        let mut stage =
+            start_idle_turn(profile, ScriptedAgent::new(idle_and_echo), FakeClock::new()).await;
         stage.by_name = profile == "harn";
         // The first signal follows the text of the agent.
         stage.client.expect_update_of("agent_message_chunk").await;
@@ -154,7 +157,7 @@ async fn idle_pauses_grow_and_restart_after_activity() {
             (1000, 2000),
             (2000, 2000),
         ];
-        assert_eq!(stage.signs(5).await, grown);
+        assert_eq!(stage.next_signals(5).await, grown);
         let session = stage.controller().await;
         let reminder = SystemReminder::new("r-1", "Look up.");
         let actor = harn_model::Actor {
@@ -165,7 +168,10 @@ async fn idle_pauses_grow_and_restart_after_activity() {
         tokio::time::sleep(Duration::from_millis(300)).await;
         let reminded = session.remind(DeliveryMode::FinishStep, reminder, actor);
         reminded.await.unwrap();
-        assert_eq!(stage.signs(3).await, [(300, 100), (100, 500), (500, 1000)]);
+        assert_eq!(
+            stage.next_signals(3).await,
+            [(300, 100), (100, 500), (500, 1000)]
+        );
         stage.end().await;
     }
 }
@@ -182,16 +188,16 @@ async fn wake_by_the_clock_alone_is_no_activity() {
                 tokio::time::sleep(interval - Duration::from_millis(1)).await;
                 time.advance(interval);
             };
-            let idle = cx.idle().every(interval).into_future();
+            let idle = cx.idle().wake_after(interval).into_future();
             tokio::join!(passes, idle).1?;
             cx.idle().await?;
             Ok(StopReason::EndTurn)
         }
     });
-    let mut stage = stage("harn", agent, clock).await;
+    let mut stage = start_idle_turn("harn", agent, clock).await;
     // Woken 100 milliseconds into the third pause, which begins again.
     let signs = [(0, 100), (100, 500), (500, 1000), (100, 1000), (1000, 2000)];
-    assert_eq!(stage.signs(5).await, signs);
+    assert_eq!(stage.next_signals(5).await, signs);
     stage.end().await;
 }
 
@@ -201,10 +207,10 @@ async fn no_idle_signal_follows_the_end_of_the_turn() {
         cx.idle().await?;
         Ok(StopReason::EndTurn)
     });
-    let mut stage = stage("harn", agent, FakeClock::new()).await;
-    assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
+    let mut stage = start_idle_turn("harn", agent, FakeClock::new()).await;
+    assert_eq!(stage.next_signals(2).await, [(0, 100), (100, 500)]);
     stage.controller().await.resume().await;
-    until_answered(&mut stage.client).await;
+    count_signals_until_response(&mut stage.client).await;
     // The client fails if it receives an unexpected message.
     tokio::time::sleep(Duration::from_secs(60)).await;
     stage.client.close().await;
@@ -220,13 +226,13 @@ async fn no_idle_signal_follows_a_cancel() {
             tokio::time::sleep(Duration::from_secs(3)).await;
             left.map(|_| StopReason::EndTurn)
         });
-        let mut stage = stage(profile, agent, FakeClock::new()).await;
+        let mut stage = start_idle_turn(profile, agent, FakeClock::new()).await;
         stage.by_name = profile == "harn";
-        assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
+        assert_eq!(stage.next_signals(2).await, [(0, 100), (100, 500)]);
         let params = json!({"sessionId": stage.session.as_str(), "requestId": stage.prompt});
         stage.client.notify(way, params).await;
         assert_eq!(
-            until_answered(&mut stage.client).await,
+            count_signals_until_response(&mut stage.client).await,
             0,
             "{profile}, {way}"
         );
@@ -237,11 +243,11 @@ async fn no_idle_signal_follows_a_cancel() {
 #[tokio::test(start_paused = true)]
 async fn plain_client_receives_no_idle_signals() {
     let agent = ScriptedAgent::new(|cx| async move {
-        cx.idle().every(Duration::from_secs(3)).await?;
+        cx.idle().wake_after(Duration::from_secs(3)).await?;
         Ok(StopReason::EndTurn)
     });
-    let mut stage = stage("acp", agent, FakeClock::new()).await;
-    assert_eq!(until_answered(&mut stage.client).await, 0);
+    let mut stage = start_idle_turn("acp", agent, FakeClock::new()).await;
+    assert_eq!(count_signals_until_response(&mut stage.client).await, 0);
     stage.client.close().await;
 }
 
@@ -250,26 +256,26 @@ async fn plain_client_receives_no_idle_signals() {
 async fn client_that_opens_the_session_of_an_idle_agent_receives_idle_signals() {
     let clock = FakeClock::new();
     let agent = ScriptedAgent::new(|cx| async move {
-        cx.idle().every(Duration::from_millis(10)).await?;
+        cx.idle().wake_after(Duration::from_millis(10)).await?;
         cx.idle().await?;
         Ok(StopReason::EndTurn)
     });
-    let mut stage = stage("harn", agent, clock.clone()).await;
-    assert_eq!(stage.signs(2).await, [(0, 100), (10, 100)]);
+    let mut stage = start_idle_turn("harn", agent, clock.clone()).await;
+    assert_eq!(stage.next_signals(2).await, [(0, 100), (10, 100)]);
     clock.advance(Duration::from_millis(1100));
     for method in ["session/resume", "session/load"] {
         let mut late = stage.test.connect();
-        hello(&mut late, "harn").await;
+        initialize(&mut late, "harn").await;
         let session = stage.session.as_str();
         let params = json!({"sessionId": session, "cwd": stage.test.workspace(), "mcpServers": []});
         late.send_request(method, params).await;
-        assert_eq!(until_answered(&mut late).await, 0, "{method}");
+        assert_eq!(count_signals_until_response(&mut late).await, 0, "{method}");
         let came = now();
-        let sign = sign_of(&mut late).await;
+        let sign = read_signal(&mut late).await;
         let asked = [&sign["iteration"], &sign["backoff_ms"]];
         assert_eq!(asked, [&json!(1), &json!(1000)], "{method}");
         assert_eq!(came.elapsed(), Duration::ZERO, "{method}");
-        assert_eq!(sign_of(&mut late).await["backoff_ms"], 2000, "{method}");
+        assert_eq!(read_signal(&mut late).await["backoff_ms"], 2000, "{method}");
         assert_eq!(came.elapsed(), Duration::from_secs(1), "{method}");
         late.vanish();
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 /// Returns an agent that asks, waits for the signal to continue, and reports the answer.
-fn asking(go_on: &Arc<Notify>) -> ScriptedAgent {
+fn asking_agent(go_on: &Arc<Notify>) -> ScriptedAgent {
     let go_on = go_on.clone();
     ScriptedAgent::new(move |cx| {
         let go_on = go_on.clone();
@@ -31,12 +31,12 @@ async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
     client.request("session/new", params).await["sessionId"].take()
 }
 
-fn existing(session: &Value, test: &TestHub) -> Value {
+fn load_params(session: &Value, test: &TestHub) -> Value {
     json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
 }
 
 /// Sends a prompt and reads up to the question; returns the ids of both.
-async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value) {
+async fn prompt_until_question(client: &mut StrictClient, session: &Value) -> (Value, Value) {
     let blocks = json!([{"type": "text", "text": "Write"}]);
     let params = json!({"sessionId": session, "prompt": blocks});
     let id = client.send_request("session/prompt", params).await;
@@ -45,7 +45,7 @@ async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Valu
     (id, ask)
 }
 
-fn chosen(option: &str) -> Value {
+fn selected_outcome(option: &str) -> Value {
     json!({"outcome": {"outcome": "selected", "optionId": option}})
 }
 
@@ -78,22 +78,22 @@ async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
 #[tokio::test]
 async fn only_the_controller_is_asked() {
     let go_on = Arc::new(Notify::new());
-    let test = TestHub::new(asking(&go_on));
+    let test = TestHub::new(asking_agent(&go_on));
     let mut first = test.connect();
     let session = open(&mut first, &test).await;
-    let (prompt, ask) = until_asked(&mut first, &session).await;
+    let (prompt, ask) = prompt_until_question(&mut first, &session).await;
 
     let mut second = test.connect();
     let load = second
-        .send_request("session/load", existing(&session, &test))
+        .send_request("session/load", load_params(&session, &test))
         .await;
-    let (replayed, _) = second.updates_until(&load).await;
+    let (replayed, _) = second.collect_updates_until(&load).await;
     let kinds: Vec<_> = replayed.iter().map(|u| &u["sessionUpdate"]).collect();
     assert_eq!(kinds, ["user_message_chunk", "tool_call"]);
 
-    first.respond(&ask, chosen("allow_once")).await;
+    first.respond(&ask, selected_outcome("allow_once")).await;
     go_on.notify_one();
-    let (updates, result) = first.updates_until(&prompt).await;
+    let (updates, result) = first.collect_updates_until(&prompt).await;
     let said: Vec<_> = updates
         .iter()
         .filter_map(|u| u["status"].as_str())
@@ -110,12 +110,12 @@ async fn only_the_controller_is_asked() {
 #[tokio::test]
 async fn loading_again_during_a_turn_repeats_the_question_and_keeps_the_prompt() {
     let go_on = Arc::new(Notify::new());
-    let test = TestHub::new(asking(&go_on));
+    let test = TestHub::new(asking_agent(&go_on));
     let mut client = test.connect();
     let session = open(&mut client, &test).await;
-    let (prompt, ask) = until_asked(&mut client, &session).await;
+    let (prompt, ask) = prompt_until_question(&mut client, &session).await;
     let load = client
-        .send_request("session/load", existing(&session, &test))
+        .send_request("session/load", load_params(&session, &test))
         .await;
     // The old question is withdrawn; the whole replay precedes the response, and the question follows it.
     let (mut replayed, mut withdrawn) = (Vec::new(), None);
@@ -138,9 +138,11 @@ async fn loading_again_during_a_turn_repeats_the_question_and_keeps_the_prompt()
     client
         .respond(&ask, json!({"outcome": {"outcome": "cancelled"}}))
         .await;
-    client.respond(&again, chosen("reject_once")).await;
+    client
+        .respond(&again, selected_outcome("reject_once"))
+        .await;
     go_on.notify_one();
-    let (updates, result) = client.updates_until(&prompt).await;
+    let (updates, result) = client.collect_updates_until(&prompt).await;
     assert_eq!(updates[0]["status"], "failed");
     assert_eq!(updates[1]["content"]["text"], "Then not.");
     assert_eq!(result["stopReason"], "end_turn");
@@ -152,19 +154,19 @@ async fn loading_again_during_a_turn_repeats_the_question_and_keeps_the_prompt()
 #[tokio::test]
 async fn client_that_resumes_receives_the_open_question() {
     let go_on = Arc::new(Notify::new());
-    let test = TestHub::new(asking(&go_on));
+    let test = TestHub::new(asking_agent(&go_on));
     let mut first = test.connect();
     let session = open(&mut first, &test).await;
-    until_asked(&mut first, &session).await;
+    prompt_until_question(&mut first, &session).await;
     // The client that received the question leaves without an answer.
     first.vanish();
     let mut second = test.connect();
-    let params = existing(&session, &test);
+    let params = load_params(&session, &test);
     second.request("session/resume", params).await;
     second.expect_update_of("tool_call").await;
     let (ask, params) = second.expect_request("session/request_permission").await;
     assert_eq!(params["toolCall"]["toolCallId"], "call-1");
-    second.respond(&ask, chosen("allow_once")).await;
+    second.respond(&ask, selected_outcome("allow_once")).await;
     go_on.notify_one();
     let watched = ["in_progress", "completed", "session_info_update"];
     assert!(read_all(&mut second, &watched).await.is_empty());
@@ -174,19 +176,19 @@ async fn client_that_resumes_receives_the_open_question() {
 #[tokio::test]
 async fn question_of_a_client_that_leaves_moves_to_another_client() {
     let go_on = Arc::new(Notify::new());
-    let test = TestHub::new(asking(&go_on));
+    let test = TestHub::new(asking_agent(&go_on));
     let mut first = test.connect();
     let session = open(&mut first, &test).await;
-    until_asked(&mut first, &session).await;
+    prompt_until_question(&mut first, &session).await;
     let mut second = test.connect();
     let load = second
-        .send_request("session/load", existing(&session, &test))
+        .send_request("session/load", load_params(&session, &test))
         .await;
-    second.updates_until(&load).await;
+    second.collect_updates_until(&load).await;
     // The input ends and its connection closes: the question moves to the remaining client.
     first.hang_up().await;
     let (ask, _) = second.expect_request("session/request_permission").await;
-    second.respond(&ask, chosen("allow_once")).await;
+    second.respond(&ask, selected_outcome("allow_once")).await;
     go_on.notify_one();
     let watched = ["in_progress", "completed", "session_info_update"];
     assert!(read_all(&mut second, &watched).await.is_empty());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use agent_client_protocol::v1::schema::{CancelNotification, CloseSessionRequest, StopReason};
 use anyhow::{Context, Result, ensure};
-use harn_tests::repository;
+use harn_tests::repository_path;
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,10 +18,10 @@ const AGENT_EVENT: &str = "_harn/agentEvent";
 #[tokio::test]
 async fn meta_delivers_every_advertised_extension_to_the_typed_callback() -> Result<()> {
     let host = Host::on_tour(Some("meta"));
-    let harn = everything(&host).await?;
+    let harn = play_everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
-    let received = carried(&host.updates());
-    assert_eq!(received, carried(&sent(&host)));
+    let received = carried_extensions(&host.updates());
+    assert_eq!(received, carried_extensions(&updates_sent(&host)));
 
     let mut seen = words(&received, "sessionUpdate");
     if kinds(&host.updates()).contains("available_commands_update") {
@@ -30,7 +30,7 @@ async fn meta_delivers_every_advertised_extension_to_the_typed_callback() -> Res
     assert_eq!(json!(seen), harn["sessionUpdateExtensions"]);
     assert!(seen.len() >= 19, "only {} are advertised", seen.len());
     // The tour reports the pinned progress; the delivered update equals the fixture.
-    let pinned = std::fs::read(repository("fixtures/acp/progress.meta.json"))?;
+    let pinned = std::fs::read(repository_path("fixtures/acp/progress.meta.json"))?;
     let pinned: Value = serde_json::from_slice(&pinned)?;
     assert!(received.contains(&pinned["params"]["update"]["_meta"]["harn"]));
     let mut workers = received
@@ -70,16 +70,16 @@ async fn meta_delivers_every_advertised_extension_to_the_typed_callback() -> Res
 #[tokio::test]
 async fn sdk_drops_the_updates_of_profile_harn() -> Result<()> {
     let host = Host::on_tour(Some("harn"));
-    let harn = everything(&host).await?;
+    let harn = play_everything(&host).await?;
     let mut unknown = BTreeSet::from_iter(strings(&harn["sessionUpdateExtensions"])?);
     unknown.remove("available_commands_update");
     // Part of the contract and of ACP v2: no client of v1 knows it.
     unknown.insert("user_message".to_owned());
-    assert!(unknown.is_subset(&kinds(&sent(&host))));
+    assert!(unknown.is_subset(&kinds(&updates_sent(&host))));
     let delivered = kinds(&host.updates());
     assert!(unknown.is_disjoint(&delivered), "{delivered:?}");
-    assert_eq!(carried(&host.updates()), [Value::Null; 0]);
-    let sent = sent(&host);
+    assert_eq!(carried_extensions(&host.updates()), [Value::Null; 0]);
+    let sent = updates_sent(&host);
     let dropped = sent.iter().filter_map(|it| it["sessionUpdate"].as_str());
     let dropped = dropped.filter(|kind| unknown.contains(*kind)).count();
     let complaints = host.take_complaints();
@@ -95,15 +95,15 @@ async fn sdk_drops_the_updates_of_profile_harn() -> Result<()> {
 #[tokio::test]
 async fn acp_sends_nothing_unknown_and_shows_progress_as_thoughts_and_calls() -> Result<()> {
     let host = Host::on_tour(None);
-    let harn = everything(&host).await?;
+    let harn = play_everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
     assert_eq!(harn.get("sessionUpdateExtensions"), None);
     assert_eq!(
         host.updates().len(),
-        sent(&host).len(),
+        updates_sent(&host).len(),
         "every update was delivered"
     );
-    assert_eq!(carried(&sent(&host)), [Value::Null; 0]);
+    assert_eq!(carried_extensions(&updates_sent(&host)), [Value::Null; 0]);
     assert_eq!(events_sent(&host), [Value::Null; 0]);
     let thoughts = host.text("agent_thought_chunk");
     for word in [
@@ -115,7 +115,7 @@ async fn acp_sends_nothing_unknown_and_shows_progress_as_thoughts_and_calls() ->
         assert!(thoughts.contains(word), "{word} is nowhere in: {thoughts}");
     }
     let updates = host.updates();
-    let calls = host.of("tool_call");
+    let calls = host.updates_of_kind("tool_call");
     let begun = calls
         .iter()
         .find(|it| is_tester(it))
@@ -132,7 +132,7 @@ async fn acp_sends_nothing_unknown_and_shows_progress_as_thoughts_and_calls() ->
 }
 
 /// Plays the turn of the tour with every update and closes the session; returns the advertised extensions.
-async fn everything(host: &Host) -> Result<Value> {
+async fn play_everything(host: &Host) -> Result<Value> {
     let place = Place::new()?;
     let (hello, stop) = host
         .visit(&place, async |agent, hello| {
@@ -153,18 +153,18 @@ async fn everything(host: &Host) -> Result<Value> {
     Ok(meta["harn"].clone())
 }
 
-fn sent(host: &Host) -> Vec<Value> {
-    let params = host.sent("session/update").into_iter();
+fn updates_sent(host: &Host) -> Vec<Value> {
+    let params = host.params_on_wire("session/update").into_iter();
     params.map(|params| params["update"].clone()).collect()
 }
 
 fn events_sent(host: &Host) -> Vec<Value> {
-    let params = host.sent(AGENT_EVENT).into_iter();
+    let params = host.params_on_wire(AGENT_EVENT).into_iter();
     params.map(|params| json!([AGENT_EVENT, params])).collect()
 }
 
 /// Returns the extensions on the carrier: `_meta.harn` of a `session_info_update`.
-fn carried(updates: &[Value]) -> Vec<Value> {
+fn carried_extensions(updates: &[Value]) -> Vec<Value> {
     let carriers = updates
         .iter()
         .filter(|it| it["sessionUpdate"] == "session_info_update");

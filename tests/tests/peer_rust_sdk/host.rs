@@ -23,7 +23,7 @@ use agent_client_protocol::{
     },
 };
 use anyhow::{Context, Result, ensure};
-use harn_tests::{binary, repository};
+use harn_tests::{binary, repository_path};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -46,13 +46,13 @@ impl Place {
     }
 
     /// Returns the state directory.
-    pub(crate) fn state(&self) -> PathBuf {
+    pub(crate) fn state_dir(&self) -> PathBuf {
         self.0.path().join("state")
     }
 
     fn agent(&self, scenario: &str) -> Result<AcpAgentConfig> {
-        let scenario = repository(scenario).canonicalize()?;
-        let state = self.state();
+        let scenario = repository_path(scenario).canonicalize()?;
+        let state = self.state_dir();
         Ok(AcpAgentConfig::new(binary()?)
             .args(["acp", "--profile", "acp", "--engine"])
             .arg(format!("script:{}", scenario.display()))
@@ -128,7 +128,7 @@ impl Host {
 
     /// Starts the agent, initializes, runs `visit`, lets the SDK end the process, and fails if either side
     /// logged a warning.
-    pub(crate) async fn meet<T>(
+    pub(crate) async fn visit_without_complaints<T>(
         &self,
         place: &Place,
         visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
@@ -145,7 +145,7 @@ impl Host {
         place: &Place,
         visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
     ) -> Result<T> {
-        let agent = AcpAgent::new(place.agent(self.scenario)?).with_debug(self.overhear());
+        let agent = AcpAgent::new(place.agent(self.scenario)?).with_debug(self.wire_recorder());
         self.visit_over(agent, visit).await
     }
 
@@ -155,7 +155,7 @@ impl Host {
         agent: impl ConnectTo<Client>,
         visit: impl AsyncFnOnce(Connection, InitializeResponse) -> Result<T, Error>,
     ) -> Result<T> {
-        let listening = self.complaints.listen();
+        let listening = self.complaints.collect_log();
         let (updates, working) = (self.updates.clone(), self.working.clone());
         let events = self.events.clone();
         let (asked, choice) = (self.asked.clone(), self.choice.clone());
@@ -236,12 +236,12 @@ impl Host {
     }
 
     /// Records the lines on the wire, before the SDK parses them, and the stderr of the agent.
-    fn overhear(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
+    fn wire_recorder(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
         let (wire, complaints) = (self.wire.clone(), self.complaints.clone());
         let outgoing = self.outgoing.clone();
         move |line, direction| match direction {
             LineDirection::Stdout => lock(&wire).extend(serde_json::from_str::<Value>(line)),
-            LineDirection::Stderr => complaints.stderr(line),
+            LineDirection::Stderr => complaints.add_stderr(line),
             LineDirection::Stdin => lock(&outgoing).push(line.trim_end().to_owned()),
         }
     }
@@ -256,7 +256,7 @@ impl Host {
     }
 
     /// Returns the params of every notification of this method on the wire.
-    pub(crate) fn sent(&self, method: &str) -> Vec<Value> {
+    pub(crate) fn params_on_wire(&self, method: &str) -> Vec<Value> {
         let wire = lock(&self.wire);
         let of_method = wire.iter().filter(|m| m["method"] == method);
         of_method.map(|m| m["params"].clone()).collect()
@@ -275,7 +275,7 @@ impl Host {
     }
 
     /// Waits until the delivered messages make `ready` true.
-    pub(crate) async fn until(&self, ready: impl Fn(&Self) -> bool) {
+    pub(crate) async fn wait_until(&self, ready: impl Fn(&Self) -> bool) {
         loop {
             let came = self.came.notified();
             if ready(self) {
@@ -311,7 +311,7 @@ impl Host {
         *lock(&self.choice) = option;
     }
 
-    pub(crate) fn asked(&self) -> Vec<Value> {
+    pub(crate) fn questions(&self) -> Vec<Value> {
         lock(&self.asked).clone()
     }
 
@@ -320,26 +320,29 @@ impl Host {
         calls.iter().map(ToString::to_string).collect()
     }
 
-    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn updates_of_kind(&self, kind: &str) -> Vec<Value> {
         let updates = lock(&self.updates);
         let of_kind = updates.iter().filter(|u| u["sessionUpdate"] == kind);
         of_kind.cloned().collect()
     }
 
     pub(crate) fn text(&self, kind: &str) -> String {
-        self.of(kind)
+        self.updates_of_kind(kind)
             .iter()
             .filter_map(|u| u["content"]["text"].as_str())
             .collect()
     }
 
     pub(crate) fn last_call(&self) -> Value {
-        let end = self.of("tool_call_update").pop().unwrap_or_default();
+        let end = self
+            .updates_of_kind("tool_call_update")
+            .pop()
+            .unwrap_or_default();
         json!([end["toolCallId"], end["status"]])
     }
 
     /// Returns the updates of the conversation: chunks of one message joined, `_meta` removed.
-    pub(crate) fn story(&self) -> Vec<Value> {
+    pub(crate) fn conversation(&self) -> Vec<Value> {
         let mut told: Vec<Value> = Vec::new();
         for update in lock(&self.updates).iter() {
             let mut update = update.clone();
@@ -373,7 +376,7 @@ struct Complaints(Arc<Mutex<Vec<u8>>>);
 
 impl Complaints {
     /// Collects the SDK's log on this thread, where the test's runtime runs, until dropped.
-    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+    fn collect_log(&self) -> tracing::subscriber::DefaultGuard {
         let own = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::WARN)
@@ -383,7 +386,7 @@ impl Complaints {
         tracing::subscriber::set_default(subscriber)
     }
 
-    fn stderr(&self, line: &str) {
+    fn add_stderr(&self, line: &str) {
         lock(&self.0).extend_from_slice(format!("stderr: {line}\n").as_bytes());
     }
 }

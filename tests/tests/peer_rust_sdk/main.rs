@@ -30,7 +30,9 @@ use host::{Connection, Host, Place};
 async fn client_initializes_the_agent() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
-    let hello = host.meet(&place, async |_, hello| Ok(hello)).await?;
+    let hello = host
+        .visit_without_complaints(&place, async |_, hello| Ok(hello))
+        .await?;
     assert_eq!(hello.protocol_version, ProtocolVersion::V1);
     assert_eq!(
         hello.agent_info.map(|info| info.name).as_deref(),
@@ -46,7 +48,7 @@ async fn client_receives_a_thought_a_plan_a_tool_call_and_the_text_of_a_turn() -
     let place = Place::new()?;
     let host = Host::default();
     let stop = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             prompt(&agent, &session, "hello").await
         })
@@ -54,10 +56,10 @@ async fn client_receives_a_thought_a_plan_a_tool_call_and_the_text_of_a_turn() -
     assert_eq!(stop, StopReason::EndTurn);
     assert_eq!(host.text("agent_thought_chunk"), "Where is it?");
     assert_eq!(host.text("agent_message_chunk"), "There are three lines.");
-    let plan = &host.of("plan")[0]["entries"];
+    let plan = &host.updates_of_kind("plan")[0]["entries"];
     assert_eq!(plan[0]["content"], "Look at the file");
     assert_eq!(plan[1]["content"], "Answer");
-    let call = &host.of("tool_call")[0];
+    let call = &host.updates_of_kind("tool_call")[0];
     assert_eq!(call["toolCallId"], "look-1");
     assert_eq!(call["kind"], "read");
     assert_eq!(host.last_call(), json!(["look-1", "completed"]));
@@ -66,26 +68,26 @@ async fn client_receives_a_thought_a_plan_a_tool_call_and_the_text_of_a_turn() -
 
 #[tokio::test]
 async fn client_allows_a_permission_request() -> Result<()> {
-    answers_a_permission("allow_once", "It is written.", "completed").await
+    check_permission_answer("allow_once", "It is written.", "completed").await
 }
 
 #[tokio::test]
 async fn client_rejects_a_permission_request() -> Result<()> {
-    answers_a_permission("reject_once", "Then I leave it.", "failed").await
+    check_permission_answer("reject_once", "Then I leave it.", "failed").await
 }
 
-async fn answers_a_permission(choice: &'static str, words: &str, status: &str) -> Result<()> {
+async fn check_permission_answer(choice: &'static str, words: &str, status: &str) -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     host.choose(choice);
     let stop = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             prompt(&agent, &session, "perm please").await
         })
         .await?;
     ensure!(stop == StopReason::EndTurn, "stopped with {stop:?}");
-    let asked = host.asked();
+    let asked = host.questions();
     ensure!(asked.len() == 1, "asked {} times", asked.len());
     let (call, options) = (&asked[0]["toolCall"], &asked[0]["options"]);
     assert_eq!(call["title"], "Write notes.txt");
@@ -109,7 +111,7 @@ async fn client_cancels_a_running_prompt_and_sends_another() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let stops = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let cancelled = cancel_in_the_middle(&host, &agent, &session).await?;
             Ok((cancelled, prompt(&agent, &session, "hello").await?))
@@ -124,7 +126,7 @@ async fn client_lists_the_sessions_of_a_folder() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let (session, here, elsewhere) = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             prompt(&agent, &session, "hello").await?;
             let list = async |cwd: PathBuf| {
@@ -147,7 +149,7 @@ async fn load_in_a_new_process_shows_the_live_conversation() -> Result<()> {
     let place = Place::new()?;
     let live = Host::default();
     let session = live
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             prompt(&agent, &session, "hello").await?;
             prompt(&agent, &session, "perm one").await?;
@@ -159,21 +161,25 @@ async fn load_in_a_new_process_shows_the_live_conversation() -> Result<()> {
         .await?;
     let replayed = Host::default();
     replayed
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let request = LoadSessionRequest::new(session, place.cwd());
             agent.send_request(request).block_task().await
         })
         .await?;
-    assert_eq!(replayed.story(), live.story());
-    assert!(live.story().len() >= 12, "too short: {:?}", live.story());
+    assert_eq!(replayed.conversation(), live.conversation());
+    assert!(
+        live.conversation().len() >= 12,
+        "too short: {:?}",
+        live.conversation()
+    );
     let said: Vec<_> = replayed
-        .of("user_message_chunk")
+        .updates_of_kind("user_message_chunk")
         .iter()
         .map(|update| update["content"]["text"].clone())
         .collect();
     assert_eq!(said, ["hello", "perm one", "perm two", "slow"]);
     assert!(
-        replayed.asked().is_empty(),
+        replayed.questions().is_empty(),
         "a settled question is not asked again"
     );
     Ok(())
@@ -184,7 +190,7 @@ async fn client_accepts_activity_that_plain_acp_cannot_express() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let stop = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             prompt(&agent, &session, "activity").await
         })

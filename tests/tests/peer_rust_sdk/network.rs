@@ -8,7 +8,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol_http::HttpClient;
 use anyhow::{Context, Result, ensure};
 use axum::http::{HeaderMap, HeaderValue, header};
-use harn_tests::{binary, repository};
+use harn_tests::{binary, repository_path};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -35,13 +35,13 @@ struct Server {
 
 impl Server {
     async fn start(place: &Place, command: &[&str]) -> Result<Self> {
-        let scenario = repository("fixtures/scenarios/peer.yaml").canonicalize()?;
+        let scenario = repository_path("fixtures/scenarios/peer.yaml").canonicalize()?;
         let mut child = Command::new(binary()?)
             .args(command)
             .args(["--profile", "acp", "--engine"])
             .arg(format!("script:{}", scenario.display()))
             .arg("--state-dir")
-            .arg(place.state())
+            .arg(place.state_dir())
             .env_remove("HARN_SERVE_TOKEN")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -57,7 +57,7 @@ impl Server {
                 break url.to_owned();
             }
         };
-        let token = std::fs::read_to_string(place.state().join("token"))?;
+        let token = std::fs::read_to_string(place.state_dir().join("token"))?;
         Ok(Self {
             child,
             stdin,
@@ -78,7 +78,7 @@ impl Server {
     }
 
     /// Waits for a successful end; returns the stderr since the server began to listen.
-    async fn ended(mut self) -> Result<String> {
+    async fn wait_for_end(mut self) -> Result<String> {
         let mut said = String::new();
         while let Some(line) = timeout(PATIENCE, self.stderr.next_line()).await?? {
             said.push_str(&line);
@@ -94,21 +94,21 @@ impl Server {
         let pid = Pid::from_raw(pid.try_into()?).context("no process id")?;
         kill_process(pid, Signal::TERM)?;
         // The rest of the five seconds is for a busy machine.
-        timeout(Duration::from_secs(5), self.ended()).await?
+        timeout(Duration::from_secs(5), self.wait_for_end()).await?
     }
 }
 
 #[tokio::test]
 async fn client_runs_a_whole_session_over_http() -> Result<()> {
-    whole_session("http").await
+    check_whole_session("http").await
 }
 
 #[tokio::test]
 async fn client_runs_a_whole_session_over_a_websocket() -> Result<()> {
-    whole_session("ws").await
+    check_whole_session("ws").await
 }
 
-async fn whole_session(scheme: &str) -> Result<()> {
+async fn check_whole_session(scheme: &str) -> Result<()> {
     let place = Place::new()?;
     let server = Server::start(&place, &["serve"]).await?;
     let host = Host::default();
@@ -133,7 +133,7 @@ async fn whole_session(scheme: &str) -> Result<()> {
             Ok(session)
         })
         .await?;
-    assert_eq!(host.asked().len(), 1);
+    assert_eq!(host.questions().len(), 1);
     assert!(host.text("agent_message_chunk").contains("It is written."));
     assert_eq!(host.take_complaints(), [""; 0]);
 
@@ -145,11 +145,11 @@ async fn whole_session(scheme: &str) -> Result<()> {
             agent.send_request(load).block_task().await
         })
         .await?;
-    assert_eq!(later.story(), host.story());
+    assert_eq!(later.conversation(), host.conversation());
     assert_eq!(later.take_complaints(), [""; 0]);
     let said = server.terminate().await?;
     assert!(!said.contains("WARN") && !said.contains("ERROR"), "{said}");
-    let left = std::fs::read_dir(place.state().join("live"))?.count();
+    let left = std::fs::read_dir(place.state_dir().join("live"))?.count();
     assert_eq!(left, 0, "the socket is removed");
     Ok(())
 }
@@ -165,7 +165,7 @@ async fn server_with_listen_serves_a_websocket_and_ends_with_its_stdin() -> Resu
     })
     .await?;
     drop(server.stdin.take());
-    let said = server.ended().await?;
+    let said = server.wait_for_end().await?;
     assert!(!said.contains("WARN") && !said.contains("ERROR"), "{said}");
     Ok(())
 }

@@ -4,13 +4,13 @@
 use agent_client_protocol::{Error, UntypedMessage, v1::schema::CancelNotification};
 use anyhow::{Context, Result};
 use harn_testkit::golden;
-use harn_tests::{REPAIR, repository};
+use harn_tests::{REPAIR, repository_path};
 use serde_json::{Value, json};
 
 use crate::{
     host::{Host, Place},
     open, prompt,
-    steering::{asked, call, inject},
+    steering::{call, inject, wait_for_questions},
 };
 
 const FILE: &str = "fixtures/clients/rust-sdk.jsonl";
@@ -22,7 +22,10 @@ async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
     let host = Host::steering("acp");
     let mut names = steer(&host, &place).await?;
     let ask = host.ids("session/request_permission").pop();
-    names.push((word(&ask.context("nobody was asked")?)?, "agent-1".into()));
+    names.push((
+        id_text(&ask.context("nobody was asked")?)?,
+        "agent-1".into(),
+    ));
     names.push((place.cwd().display().to_string(), "/workspace".into()));
 
     // The SDK generates random request ids.
@@ -34,7 +37,7 @@ async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
                 .iter()
                 .filter(|(_, name)| name.starts_with("request-"));
             let name = format!("request-{}", ids.count() + 1);
-            names.push((word(&message["id"])?, name));
+            names.push((id_text(&message["id"])?, name));
         }
     }
     let named = |line: &String| {
@@ -42,7 +45,7 @@ async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
         names.iter().fold(line.clone(), replace)
     };
     let lines: Vec<_> = sent.iter().map(named).collect();
-    let path = repository(FILE);
+    let path = repository_path(FILE);
     let parsed = |line: &str| Ok(serde_json::from_str::<Value>(line)?);
     let entries: Vec<_> = lines
         .iter()
@@ -52,7 +55,7 @@ async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
     let file = std::fs::read_to_string(&path).unwrap_or_default();
     let pinned = file.lines().filter(|line| line.starts_with(TO_AGENT));
     let pinned: Vec<_> = pinned.map(parsed).collect::<Result<_>>()?;
-    if golden::updating() && sent != pinned {
+    if golden::is_updating() && sent != pinned {
         // The test that replays the file adds the answers.
         return Ok(std::fs::write(path, entries.join("\n") + "\n")?);
     }
@@ -63,14 +66,14 @@ async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
 /// Uses every method to steer; returns the ids that have names.
 async fn steer(host: &Host, place: &Place) -> Result<Vec<(String, String)>> {
     let (session, first, last) = host
-        .meet(place, async |agent, _| {
+        .visit_without_complaints(place, async |agent, _| {
             let session = open(&agent, place).await?;
             let text = |text: &str| json!([{"type": "text", "text": text}]);
             let meta = json!({"steering": {"idleBehavior": "promptRequired"}});
             let steering = json!({"prompt": text("And d.txt."), "_meta": meta});
             let call = async |method, params| call(&agent, &session, method, params).await;
             let steers = async {
-                asked(host, 1).await;
+                wait_for_questions(host, 1).await;
                 let first = inject(&agent, &session, "steer", "Mind b.txt.").await?;
                 let content = text("Then c.txt.");
                 let queue = json!({"mode": "queue", "content": content});
@@ -100,7 +103,7 @@ async fn steer(host: &Host, place: &Place) -> Result<Vec<(String, String)>> {
 
             let ends = async {
                 let ready = |host: &Host| host.text("agent_message_chunk").ends_with("Ready.");
-                host.until(ready).await;
+                host.wait_until(ready).await;
                 let params = json!({"sessionId": session});
                 agent.send_notification(UntypedMessage::new("agent/resume", params)?)?;
                 agent.send_notification(CancelNotification::new(session.clone()))
@@ -112,12 +115,12 @@ async fn steer(host: &Host, place: &Place) -> Result<Vec<(String, String)>> {
         })
         .await?;
     Ok(vec![
-        (word(&session)?, "session-1".into()),
-        (word(&first)?, "message-1".into()),
-        (word(&last)?, "message-2".into()),
+        (id_text(&session)?, "session-1".into()),
+        (id_text(&first)?, "message-1".into()),
+        (id_text(&last)?, "message-2".into()),
     ])
 }
 
-fn word(id: &Value) -> Result<String> {
+fn id_text(id: &Value) -> Result<String> {
     Ok(id.as_str().context("no text")?.to_owned())
 }

@@ -19,7 +19,7 @@ use crate::{
 async fn initialize_advertises_steering() -> Result<()> {
     let host = Host::steering("acp");
     let hello = host
-        .meet(&Place::new()?, async |_, hello| Ok(hello))
+        .visit_without_complaints(&Place::new()?, async |_, hello| Ok(hello))
         .await?;
     let meta = hello.meta.context("no _meta")?;
     assert_eq!(meta["steering"], json!({"supported": true}));
@@ -34,7 +34,7 @@ async fn acp_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round(
     let host = Host::steering("acp");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
-    assert_eq!(delivered(&host), sent);
+    assert_eq!(delivered_messages(&host), sent);
     Ok(())
 }
 
@@ -43,7 +43,7 @@ async fn meta_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round
     let host = Host::steering("meta");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
-    assert_eq!(delivered(&host), sent);
+    assert_eq!(delivered_messages(&host), sent);
     Ok(())
 }
 
@@ -52,14 +52,14 @@ async fn meta_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round
 async fn sdk_drops_the_delivery_updates_of_profile_harn() -> Result<()> {
     let host = Host::steering("harn");
     let sent = steer_and_queue(&host).await?;
-    let updates = host.sent("session/update").into_iter();
+    let updates = host.params_on_wire("session/update").into_iter();
     let updates = updates.map(|params| params["update"].clone());
     let told: Vec<_> = updates
         .filter(|it| it["sessionUpdate"] == "user_message")
         .map(|it| json!([it["messageId"], it["content"][0]["text"]]))
         .collect();
     assert_eq!(told, sent);
-    assert_eq!(delivered(&host), [Value::Null; 0]);
+    assert_eq!(delivered_messages(&host), [Value::Null; 0]);
     let complaints = host.take_complaints();
     let dropped = complaints
         .iter()
@@ -75,7 +75,7 @@ async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
         .visit(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let steer = async {
-                asked(host, 1).await;
+                wait_for_questions(host, 1).await;
                 let last = inject(&agent, &session, "queue", "Then c.txt.").await?;
                 let first = inject(&agent, &session, "steer", "Mind b.txt.").await?;
                 host.release();
@@ -104,12 +104,12 @@ async fn pending_messages_are_listed_replaced_and_revoked() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let (kept, refusals) = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let message = |answer: &Value| json!({"messageId": answer["messageId"]});
-            let mut refusals = vec![refused(inject(&agent, &session, "steer", "early").await)];
+            let mut refusals = vec![error_of(inject(&agent, &session, "steer", "early").await)];
             let change = async {
-                asked(&host, 1).await;
+                wait_for_questions(&host, 1).await;
                 let kept = inject(&agent, &session, "steer", "a").await?;
                 let gone = inject(&agent, &session, "queue", "b").await?;
                 let mut other = message(&kept);
@@ -132,13 +132,13 @@ async fn pending_messages_are_listed_replaced_and_revoked() -> Result<()> {
             let (_, kept) = (stop?, kept?);
             let revoke = "session/revoke_inject";
             let late = call(&agent, &session, revoke, message(&kept)).await;
-            refusals.push(refused(late));
+            refusals.push(error_of(late));
             let unknown = json!({"messageId": "msg_never"});
-            refusals.push(refused(call(&agent, &session, revoke, unknown).await));
+            refusals.push(error_of(call(&agent, &session, revoke, unknown).await));
             Ok((kept, refusals))
         })
         .await?;
-    assert_eq!(delivered(&host), [json!([kept["messageId"], "A"])]);
+    assert_eq!(delivered_messages(&host), [json!([kept["messageId"], "A"])]);
     assert_eq!(
         refusals,
         [
@@ -155,7 +155,7 @@ async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let outcomes = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let steer = async |text: &str, meta: Value| {
                 let blocks = json!([{"type": "text", "text": text}]);
@@ -164,7 +164,7 @@ async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
             };
             let required = json!({"steering": {"idleBehavior": "promptRequired"}});
             let injects = async {
-                asked(&host, 1).await;
+                wait_for_questions(&host, 1).await;
                 let outcome = steer("Mind b.txt.", required.clone()).await?;
                 host.release();
                 Ok::<_, Error>(outcome)
@@ -174,7 +174,7 @@ async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
             let late = steer("Too late.", required).await?;
             let detached = steer("Now.", json!({})).await?;
             let said = |host: &Host| host.text("agent_message_chunk").ends_with("Answered.");
-            host.until(said).await;
+            host.wait_until(said).await;
             Ok([injected?, late, detached])
         })
         .await?;
@@ -194,10 +194,10 @@ async fn reminders_reach_the_agent_and_the_host_receives_updates() -> Result<()>
     let place = Place::new()?;
     let host = Host::steering("meta");
     let refusal = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let reminds = async {
-                asked(&host, 1).await;
+                wait_for_questions(&host, 1).await;
                 let tests = json!({"mode": "finish_step", "id": "tests", "body": "Run the tests."});
                 let answer = call(&agent, &session, "session/remind", tests).await?;
                 assert_eq!(answer, json!({"reminderId": "tests"}));
@@ -205,7 +205,7 @@ async fn reminders_reach_the_agent_and_the_host_receives_updates() -> Result<()>
                     json!({"sessionId": session, "mode": "finish_step", "body": "Be brief."});
                 agent.send_notification(UntypedMessage::new("session/remind", brief)?)?;
                 let odd = json!({"body": "x", "urgency": 3});
-                let refusal = refused(call(&agent, &session, "session/remind", odd).await);
+                let refusal = error_of(call(&agent, &session, "session/remind", odd).await);
                 host.release();
                 Ok::<_, Error>(refusal)
             };
@@ -215,7 +215,7 @@ async fn reminders_reach_the_agent_and_the_host_receives_updates() -> Result<()>
         })
         .await?;
     assert_eq!(refusal, json!([-32602, "invalid_reminder"]));
-    let carried = host.of("session_info_update").into_iter();
+    let carried = host.updates_of_kind("session_info_update").into_iter();
     let carried = carried.map(|update| update["_meta"]["harn"].clone());
     let told: Vec<_> = carried
         .filter(|fields| fields["sessionUpdate"] == "reminder_emitted")
@@ -232,10 +232,10 @@ async fn idle_agent_sends_signals_and_can_be_woken_and_cancelled() -> Result<()>
     let host = Host::steering("meta");
     let waits = async |iteration| {
         let seen = |host: &Host| host.idles().iter().any(|it| it["iteration"] == iteration);
-        host.until(seen).await;
+        host.wait_until(seen).await;
     };
     let stop = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let wakes = async {
                 waits(0).await;
@@ -255,7 +255,7 @@ async fn idle_agent_sends_signals_and_can_be_woken_and_cancelled() -> Result<()>
         .await?;
     assert_eq!(stop, StopReason::Cancelled);
     assert_eq!(host.idles()[0]["backoffMs"], 100);
-    assert_eq!(delivered(&host)[0][1], "Look.");
+    assert_eq!(delivered_messages(&host)[0][1], "Look.");
     Ok(())
 }
 
@@ -264,23 +264,23 @@ async fn message_pending_at_a_cancel_is_delivered_with_the_next_prompt() -> Resu
     let place = Place::new()?;
     let host = Host::steering("acp");
     let (stops, message) = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let cancel = async {
-                asked(&host, 1).await;
+                wait_for_questions(&host, 1).await;
                 let message = inject(&agent, &session, "steer", "Mind b.txt.").await?;
                 agent.send_notification(CancelNotification::new(session.clone()))?;
                 Ok::<_, Error>(message)
             };
             let (first, message) = tokio::join!(prompt(&agent, &session, "work"), cancel);
-            assert_eq!(delivered(&host), [Value::Null; 0]);
+            assert_eq!(delivered_messages(&host), [Value::Null; 0]);
             let second = prompt(&agent, &session, "hello").await?;
             Ok(([first?, second], message?))
         })
         .await?;
     assert_eq!(stops, [StopReason::Cancelled, StopReason::EndTurn]);
     assert_eq!(
-        delivered(&host),
+        delivered_messages(&host),
         [json!([message["messageId"], "Mind b.txt."])]
     );
     Ok(())
@@ -291,10 +291,10 @@ async fn interrupting_reminder_withdraws_the_question() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stop = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let interrupts = async {
-                asked(&host, 1).await;
+                wait_for_questions(&host, 1).await;
                 let remind = json!({"mode": "interrupt_immediate", "body": "Stop writing."});
                 call(&agent, &session, "session/remind", remind).await
             };
@@ -304,7 +304,7 @@ async fn interrupting_reminder_withdraws_the_question() -> Result<()> {
         })
         .await?;
     assert_eq!(stop, StopReason::EndTurn);
-    let call = host.asked()[0]["toolCall"]["toolCallId"].clone();
+    let call = host.questions()[0]["toolCall"]["toolCallId"].clone();
     assert_eq!(json!(host.withdrawn()), json!([call]));
     assert_eq!(host.last_call(), json!([call, "failed"]));
     let said = host.text("agent_message_chunk");
@@ -317,7 +317,7 @@ async fn cancelling_a_queued_prompt_cancels_no_other() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stops = host
-        .meet(&place, async |agent, _| {
+        .visit_without_complaints(&place, async |agent, _| {
             let session = open(&agent, &place).await?;
             let send = |text: &str| {
                 let blocks = vec![ContentBlock::Text(TextContent::new(text))];
@@ -342,13 +342,14 @@ async fn cancelling_a_queued_prompt_cancels_no_other() -> Result<()> {
 }
 
 /// Waits until the host has received this many questions.
-pub(crate) async fn asked(host: &Host, times: usize) {
-    host.until(|host| host.asked().len() == times).await;
+pub(crate) async fn wait_for_questions(host: &Host, times: usize) {
+    host.wait_until(|host| host.questions().len() == times)
+        .await;
 }
 
 /// Returns the messages that the SDK delivered: id and text.
-fn delivered(host: &Host) -> Vec<Value> {
-    let chunks = host.of("user_message_chunk").into_iter();
+fn delivered_messages(host: &Host) -> Vec<Value> {
+    let chunks = host.updates_of_kind("user_message_chunk").into_iter();
     chunks
         .map(|update| json!([update["messageId"], update["content"]["text"]]))
         .collect()
@@ -377,7 +378,7 @@ pub(crate) async fn inject(
 }
 
 /// Returns code and reason of an error, as the SDK reports them.
-fn refused(answer: Result<Value, Error>) -> Value {
+fn error_of(answer: Result<Value, Error>) -> Value {
     match answer {
         Ok(answer) => json!({"notRefused": answer}),
         Err(error) => {

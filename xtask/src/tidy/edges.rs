@@ -105,7 +105,7 @@ const SPEAK_ACP: [&str; 6] = [
 ];
 
 /// Checks that the packages of this workspace depend on each other as in the table.
-pub(super) fn rooms(packages: &[Package]) -> Vec<String> {
+pub(super) fn check_workspace_dependencies(packages: &[Package]) -> Vec<String> {
     let ours = |name: &str| packages.iter().any(|package| package.name == name);
     let mut problems = Vec::new();
     for package in packages {
@@ -135,7 +135,7 @@ pub(super) fn rooms(packages: &[Package]) -> Vec<String> {
 }
 
 /// Checks that third-party crates are used only by the packages that need them.
-pub(super) fn third_parties(packages: &[Package]) -> Vec<String> {
+pub(super) fn check_third_parties(packages: &[Package]) -> Vec<String> {
     let mut problems = Vec::new();
     for package in packages {
         let name = package.name.as_str();
@@ -181,7 +181,7 @@ mod tests {
             package("harn-tests", &["harn-model", "harn-runtime"]),
         ];
         assert_eq!(
-            rooms(&packages),
+            check_workspace_dependencies(&packages),
             [
                 "harn-schema: depends on harn-model; it may use no other package of ours",
                 "harn-model: depends on harn-journal; it may use only harn-schema",
@@ -197,14 +197,14 @@ mod tests {
             package("harn-testkit", &["harn-acp"]),
             package("harn-acp", &[]),
         ];
-        let problems = rooms(&packages);
+        let problems = check_workspace_dependencies(&packages);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("harn-serve: depends on harn-testkit;"));
     }
 
     #[test]
     fn a_package_without_a_row_is_found() {
-        let problems = rooms(&[package("harn-utils", &[])]);
+        let problems = check_workspace_dependencies(&[package("harn-utils", &[])]);
         assert!(
             problems[0].starts_with("harn-utils: has no row"),
             "{problems:?}"
@@ -218,7 +218,7 @@ mod tests {
             package("harn-runtime", &["tokio", "agent-client-protocol"]),
             package("harn-acp", &["tokio", "agent-client-protocol"]),
         ];
-        let problems = third_parties(&packages);
+        let problems = check_third_parties(&packages);
         let starts = [
             "harn-model: depends on tokio;",
             "harn-model: depends on agent-client-protocol-schema;",

@@ -28,9 +28,9 @@ pub(super) fn default_arms(files: &[File]) -> Vec<String> {
             .chain(members.iter().map(String::as_str))
     };
     let mut problems = Vec::new();
-    for file in production(files) {
+    for file in production_files(files) {
         let code = super::sources::product_code(&file.text);
-        for (number, arms) in matches(code) {
+        for (number, arms) in find_matches(code) {
             let is_over_events = arms
                 .iter()
                 .any(|arm| enums().any(|name| arm.contains(name)));
@@ -58,7 +58,7 @@ pub(super) fn complete_lists(files: &[File]) -> Vec<String> {
             .iter()
             .all(|name| super::sources::has_word(code, name))
     };
-    let lists: Vec<_> = production(files).filter(lists_all).collect();
+    let lists: Vec<_> = production_files(files).filter(lists_all).collect();
     if lists.len() <= MAX_FILES {
         return Vec::new();
     }
@@ -70,7 +70,7 @@ pub(super) fn complete_lists(files: &[File]) -> Vec<String> {
     )]
 }
 
-fn production(files: &[File]) -> impl Iterator<Item = &File> {
+fn production_files(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| {
         file.path.ends_with(".rs")
             && file.path.starts_with("crates/")
@@ -108,7 +108,7 @@ fn events(table: &str) -> impl Iterator<Item = &str> {
 
 /// Returns every `match` of a file: its line, and the patterns of its arms. Formatted code has one on each line, so
 /// the indentation shows where a pattern begins.
-fn matches(code: &str) -> Vec<(usize, Vec<String>)> {
+fn find_matches(code: &str) -> Vec<(usize, Vec<String>)> {
     let lines: Vec<_> = code.lines().collect();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {

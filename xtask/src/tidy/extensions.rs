@@ -10,7 +10,7 @@ const CODE: &str = "crates/acp/src/ext/";
 const PAGE: &str = "docs/acp-extensions.md";
 
 /// Checks that the page names the code against which it was last reviewed.
-pub(super) fn page(files: &[File]) -> Vec<String> {
+pub(super) fn check_page(files: &[File]) -> Vec<String> {
     let line = format!("<!-- ext: sha256:{} -->", digest(files));
     let page = files.iter().find(|file| file.path == PAGE);
     let named = page.is_some_and(|page| page.text.lines().any(|it| it == line));
@@ -53,18 +53,18 @@ mod tests {
     #[test]
     fn change_of_the_code_requires_a_review_of_the_page() {
         let code = |text| file("crates/acp/src/ext/a.rs", text);
-        let first = page(&[code("one")]);
+        let first = check_page(&[code("one")]);
         assert_eq!(first.len(), 1);
         let line = first[0].split("its line: ").nth(1).unwrap();
         let written = file(PAGE, &format!("# Extensions\n\n{line}\n"));
-        assert!(page(&[code("one"), written]).is_empty());
+        assert!(check_page(&[code("one"), written]).is_empty());
         let written = file(PAGE, line);
-        assert_eq!(page(&[code("two"), written]).len(), 1);
+        assert_eq!(check_page(&[code("two"), written]).len(), 1);
         let written = file(PAGE, line);
         let moved = file("crates/acp/src/ext/b.rs", "one");
-        assert_eq!(page(&[moved, written]).len(), 1);
+        assert_eq!(check_page(&[moved, written]).len(), 1);
         let written = file(PAGE, line);
         let elsewhere = file("crates/acp/src/a.rs", "two");
-        assert!(page(&[elsewhere, code("one"), written]).is_empty());
+        assert!(check_page(&[elsewhere, code("one"), written]).is_empty());
     }
 }

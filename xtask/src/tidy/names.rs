@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::tidy::tests::file;
 
-    fn found(sources: &[(&str, &str)]) -> Vec<String> {
+    fn find_problems(sources: &[(&str, &str)]) -> Vec<String> {
         // Enough names of two words to keep the share small.
         let filler = (0..20).map(|at| format!("struct FillerName{at};\n"));
         let filler = file("crates/z/src/filler.rs", &filler.collect::<String>());
@@ -178,28 +178,29 @@ mod tests {
     #[test]
     fn public_name_occurs_once() {
         let (a, b) = ("crates/a/src/x.rs", "crates/b/src/y.rs");
-        let problems = found(&[(a, "pub struct Room {\n"), (b, "struct Room;\n")]);
+        let problems = find_problems(&[(a, "pub struct Room {\n"), (b, "struct Room;\n")]);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].contains("crates/a/src/x.rs:1, crates/b/src/y.rs:1"));
-        assert!(found(&[(a, "struct Room {\n"), (b, "struct Room;\n")]).is_empty());
+        assert!(find_problems(&[(a, "struct Room {\n"), (b, "struct Room;\n")]).is_empty());
     }
 
     #[test]
     fn private_name_occurs_once_in_its_crate_and_twice_in_all() {
         let (a, b) = ("crates/a/src/x.rs", "crates/a/src/y.rs");
         let room = "enum Room {\n";
-        assert_eq!(found(&[(a, room), (b, room)]).len(), 1);
+        assert_eq!(find_problems(&[(a, room), (b, room)]).len(), 1);
         let in_three = [
             "crates/a/src/x.rs",
             "crates/b/src/x.rs",
             "crates/c/src/x.rs",
         ];
-        assert_eq!(found(&in_three.map(|path| (path, room))).len(), 1);
+        assert_eq!(find_problems(&in_three.map(|path| (path, room))).len(), 1);
     }
 
     #[test]
     fn participle_as_a_type_name_is_found() {
-        let problems = found(&[("crates/a/src/x.rs", "    pub(crate) struct Told<'a> {\n")]);
+        let problems =
+            find_problems(&[("crates/a/src/x.rs", "    pub(crate) struct Told<'a> {\n")]);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("crates/a/src/x.rs:1: Told "));
     }
@@ -207,14 +208,14 @@ mod tests {
     #[test]
     fn share_of_one_word_names_is_bounded() {
         let words: String = (0..20).map(|at| format!("struct Word{at};\n")).collect();
-        let problems = found(&[("crates/a/src/x.rs", &words)]);
+        let problems = find_problems(&[("crates/a/src/x.rs", &words)]);
         assert!(problems[0].starts_with("20 of 40 types"), "{problems:?}");
     }
 
     #[test]
     fn absent_files_tests_and_types_of_traits_do_not_count() {
         let room = "struct Room;\n";
-        let problems = found(&[
+        let problems = find_problems(&[
             ("crates/a/src/x.rs", "struct Room;\n    type Told = u8;\n"),
             ("crates/a/src/x_absent.rs", room),
             ("crates/a/src/x/tests.rs", room),

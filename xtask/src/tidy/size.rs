@@ -15,10 +15,10 @@ const TOOLS_CODE: usize = 14_000;
 
 /// Checks that each crate, and all together, stay within their budgets.
 pub(super) fn budgets(files: &[File]) -> Vec<String> {
-    over(&Numbers::of(files))
+    over_budget(&Numbers::from_files(files))
 }
 
-fn over(numbers: &Numbers) -> Vec<String> {
+fn over_budget(numbers: &Numbers) -> Vec<String> {
     let all = numbers.total().lines;
     let whole = (all > ALL_LINES).then(|| {
         format!("crates: {all} production lines, {ALL_LINES} is the most; remove some, or raise the budget in a commit that says why")
@@ -41,7 +41,7 @@ mod tests {
     fn crate_over_its_budget_is_found() {
         let of_crate = |name: &str, lines, code| {
             let length = Length { lines, code };
-            over(&Numbers([(name.to_owned(), length)].into()))
+            over_budget(&Numbers([(name.to_owned(), length)].into()))
         };
         let of = |lines, code| of_crate("a", lines, code);
         assert!(of(ALL_LINES, CRATE_CODE).is_empty());

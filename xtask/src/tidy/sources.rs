@@ -10,7 +10,7 @@ const LEFTOVERS: [&str; 4] = ["todo!", "unimplemented!", "dbg!", "FIXME"];
 
 /// Checks that every source file begins with a comment about what it owns.
 pub(super) fn module_docs(files: &[File]) -> Vec<String> {
-    rust(files)
+    rust_files(files)
         .filter(|file| !file.text.starts_with("//!"))
         .map(|file| {
             format!(
@@ -24,7 +24,7 @@ pub(super) fn module_docs(files: &[File]) -> Vec<String> {
 
 /// Checks that no file is so long that it should be split.
 pub(super) fn length(files: &[File]) -> Vec<String> {
-    rust(files)
+    rust_files(files)
         .filter(|file| !is_test_file(&file.path))
         .filter_map(|file| {
             let lines = product_code(&file.text).lines().count();
@@ -42,8 +42,8 @@ pub(super) fn length(files: &[File]) -> Vec<String> {
 pub(super) fn leftovers(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     // These checks have to name what they search for.
-    for file in rust(files).filter(|file| !file.path.starts_with("xtask/")) {
-        for (number, line) in numbered(&file.text) {
+    for file in rust_files(files).filter(|file| !file.path.starts_with("xtask/")) {
+        for (number, line) in numbered_lines(&file.text) {
             for word in LEFTOVERS.iter().filter(|word| has_word(line, word)) {
                 problems.push(format!(
                     "{}:{number}: `{word}` is left over; finish it or return a typed error",
@@ -62,7 +62,7 @@ pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
         let open = ["crates/acp/src/ext/", "crates/testkit/"];
         file.path.starts_with("crates/") && !open.iter().any(|open| file.path.starts_with(open))
     };
-    found_in(files, is_closed, names_vendor_key, |place| {
+    find_lines(files, is_closed, names_vendor_key, |place| {
         format!(
             "{place}: the key \"harn\" outside of crates/acp/src/ext/; vendor data has one door, call a \
              function of ext or of harn_acp::client instead"
@@ -85,7 +85,7 @@ pub(super) fn acp_methods(files: &[File]) -> Vec<String> {
         let open = NAME_ACP_METHODS;
         file.path.starts_with("crates/") && !open.iter().any(|open| file.path.starts_with(open))
     };
-    found_in(files, is_closed, names_acp_method, |place| {
+    find_lines(files, is_closed, names_acp_method, |place| {
         format!(
             "{place}: a method of ACP; only {} name them, the wire ends there",
             NAME_ACP_METHODS.join(", ")
@@ -102,16 +102,16 @@ fn names_acp_method(line: &str) -> bool {
 }
 
 /// Returns the lines of production code that are wrong, as problems.
-fn found_in(
+fn find_lines(
     files: &[File],
     is_looked_at: impl Fn(&&File) -> bool,
     is_wrong: impl Fn(&str) -> bool,
     problem: impl Fn(String) -> String,
 ) -> Vec<String> {
-    let files = rust(files).filter(is_looked_at);
+    let files = rust_files(files).filter(is_looked_at);
     let files = files.filter(|file| !is_test_file(&file.path));
     let wrong = files.flat_map(|file| {
-        let lines = numbered(product_code(&file.text)).filter(|(_, line)| is_wrong(line));
+        let lines = numbered_lines(product_code(&file.text)).filter(|(_, line)| is_wrong(line));
         lines.map(|(number, _)| format!("{}:{number}", file.path))
     });
     wrong.map(problem).collect()
@@ -135,11 +135,11 @@ fn names_vendor_key(line: &str) -> bool {
         })
 }
 
-fn rust(files: &[File]) -> impl Iterator<Item = &File> {
+fn rust_files(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| file.path.ends_with(".rs"))
 }
 
-fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
         .map(|(index, line)| (index + 1, line))

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::tidy::tests::file;
 
-    fn found(source: (&str, &str), is_dev: bool) -> usize {
+    fn count_problems(source: (&str, &str), is_dev: bool) -> usize {
         let dependency = Use {
             name: "tokio-util".to_owned(),
             is_dev,
@@ -78,7 +78,7 @@ mod tests {
             "    tokio_util::sync::x();",
             "use {tokio_util as util};",
         ] {
-            assert_eq!(found((path, used), false), 0, "{used}");
+            assert_eq!(count_problems((path, used), false), 0, "{used}");
         }
         for unused in [
             "// tokio_util::x",
@@ -87,18 +87,21 @@ mod tests {
             "use tokio::x;",
             "self.tokio_util, 1",
         ] {
-            assert_eq!(found((path, unused), false), 1, "{unused}");
+            assert_eq!(count_problems((path, unused), false), 1, "{unused}");
         }
     }
 
     #[test]
     fn dependency_of_tests_alone_is_a_dev_dependency() {
         let test = ("crates/a/tests/it.rs", "use tokio_util::x;");
-        assert_eq!(found(test, true), 0);
-        assert_eq!(found(test, false), 1);
-        assert_eq!(found(("crates/a/build.rs", "use tokio_util::x;"), false), 0);
+        assert_eq!(count_problems(test, true), 0);
+        assert_eq!(count_problems(test, false), 1);
         assert_eq!(
-            found(("crates/ab/src/lib.rs", "use tokio_util::x;"), false),
+            count_problems(("crates/a/build.rs", "use tokio_util::x;"), false),
+            0
+        );
+        assert_eq!(
+            count_problems(("crates/ab/src/lib.rs", "use tokio_util::x;"), false),
             1
         );
     }

@@ -6,7 +6,7 @@ use crate::repo::File;
 const ADDRESS: &str = concat!("\"resol", "ved\": \"http");
 
 /// Checks that no file names the address of a package.
-pub(super) fn forbidden(files: &[File]) -> Vec<String> {
+pub(super) fn check_addresses(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files {
         for (index, line) in file.text.lines().enumerate() {
@@ -30,9 +30,9 @@ mod tests {
     #[test]
     fn an_address_is_found() {
         let lock = format!("{{\n  {ADDRESS}s://example.org/a.tgz\"\n}}\n");
-        let problems = forbidden(&[file("peers/a/package-lock.json", &lock)]);
+        let problems = check_addresses(&[file("peers/a/package-lock.json", &lock)]);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("peers/a/package-lock.json:2: "));
-        assert!(forbidden(&[file("a", "resolved: http")]).is_empty());
+        assert!(check_addresses(&[file("a", "resolved: http")]).is_empty());
     }
 }

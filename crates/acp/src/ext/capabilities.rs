@@ -175,7 +175,7 @@ pub(crate) fn session() -> Result<Value, serde_json::Error> {
 
 /// Returns `_meta` of the whole answer, which states that `_session/steering` exists. Editors look for it
 /// here.
-pub(crate) fn steering() -> Meta {
+pub(crate) fn steering_meta() -> Meta {
     let supported = Map::from_iter([("supported".to_owned(), Value::Bool(true))]);
     Meta::from_iter([("steering".to_owned(), Value::Object(supported))])
 }
@@ -183,7 +183,7 @@ pub(crate) fn steering() -> Meta {
 /// Returns the metadata for a client of this dialect. It advertises only messages that the client will
 /// receive.
 #[must_use]
-pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
+pub fn build_initialize_meta(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = InitializeMeta {
         schema_compatibility: SCHEMA,
         session_update_extensions: Vec::new(),
@@ -201,7 +201,7 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let bridge = host_bridge.then_some(AdvertisedBridgeMethods::ALL);
     match dialect.profile {
         Profile::Harn | Profile::Meta => {
-            advertised.session_update_extensions = dialect.extensions.sorted();
+            advertised.session_update_extensions = dialect.extensions.to_sorted();
             advertised.content_extension_fields = ContentMeta::FIELDS;
             // Typed clients do not receive a method without an underscore; they receive an agent event
             // instead.
@@ -260,7 +260,7 @@ mod tests {
     use crate::ext::update::ExtensionSet;
 
     fn harn(dialect: impl Into<Dialect>, host_bridge: bool) -> Value {
-        advertised(dialect.into(), host_bridge).unwrap()[VENDOR].clone()
+        build_initialize_meta(dialect.into(), host_bridge).unwrap()[VENDOR].clone()
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
             ]
         );
         let some = Dialect {
-            extensions: ExtensionSet::named(["worker_update", "log"]),
+            extensions: ExtensionSet::from_names(["worker_update", "log"]),
             ..Profile::Meta.into()
         };
         let some = harn(some, true);

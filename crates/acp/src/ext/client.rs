@@ -65,7 +65,7 @@ impl ClientCapabilitiesMeta {
     pub(crate) fn extensions(&self) -> ExtensionSet {
         match &self.session_update_extensions {
             Some(WantedExtensions::These(names)) => {
-                ExtensionSet::named(names.iter().filter_map(Value::as_str))
+                ExtensionSet::from_names(names.iter().filter_map(Value::as_str))
             }
             Some(WantedExtensions::All(_)) | None => ExtensionSet::ALL,
         }
@@ -95,20 +95,20 @@ impl ClientCapabilitiesMeta {
 }
 
 /// Parses each member separately, so that a malformed one does not affect the others.
-pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> ClientCapabilitiesMeta {
+pub(crate) fn parse_client_meta(meta: Option<&Map<String, Value>>) -> ClientCapabilitiesMeta {
     let Some(harn) = meta.and_then(|meta| meta.get(VENDOR)) else {
         return ClientCapabilitiesMeta::default();
     };
     ClientCapabilitiesMeta {
-        profile: member(harn, "profile"),
-        session_update_extensions: member(harn, "sessionUpdateExtensions"),
-        host_bridge: member(harn, "hostBridge"),
-        event_ids: member(harn, "eventIds"),
-        worker_calls: member(harn, "workerCalls"),
+        profile: parse_member(harn, "profile"),
+        session_update_extensions: parse_member(harn, "sessionUpdateExtensions"),
+        host_bridge: parse_member(harn, "hostBridge"),
+        event_ids: parse_member(harn, "eventIds"),
+        worker_calls: parse_member(harn, "workerCalls"),
         is_declared: harn.is_object(),
     }
 }
 
-fn member<T: DeserializeOwned>(harn: &Value, name: &str) -> Option<T> {
+fn parse_member<T: DeserializeOwned>(harn: &Value, name: &str) -> Option<T> {
     T::deserialize(harn.get(name)?).ok()
 }

@@ -18,7 +18,7 @@ meta_fields! {
 
 impl<'a> ContentMeta<'a> {
     /// Builds the metadata of one chunk from its visible text.
-    pub(crate) fn of_chunk(visible: &'a str) -> Self {
+    pub(crate) fn from_chunk(visible: &'a str) -> Self {
         Self {
             visible_delta: visible.into(),
             visible_text: visible.into(),

@@ -50,7 +50,7 @@ impl EventId {
     }
 
     /// Returns the last event whose lines are all at or before this position.
-    pub(crate) fn whole(self) -> Seq {
+    pub(crate) fn last_whole_event(self) -> Seq {
         match self.line {
             LAST => self.seq,
             _ => Seq(self.seq.0.saturating_sub(1)),
@@ -67,7 +67,7 @@ impl EventId {
         }
     }
 
-    fn of_line(seq: Seq, line: usize, lines: usize) -> Self {
+    fn from_line(seq: Seq, line: usize, lines: usize) -> Self {
         let line = match line + 1 == lines {
             true => LAST,
             false => u32::try_from(line).unwrap_or(LAST - 1),
@@ -109,7 +109,7 @@ impl FromStr for EventId {
 
     /// Accepts only the output of [`Display`](fmt::Display).
     fn from_str(text: &str) -> Result<Self, BadEventId> {
-        fn number<T: FromStr>(digits: &str) -> Result<T, BadEventId> {
+        fn parse_number<T: FromStr>(digits: &str) -> Result<T, BadEventId> {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
             let padded = digits.len() > 1 && digits.starts_with('0');
             match plain && !padded {
@@ -118,8 +118,8 @@ impl FromStr for EventId {
             }
         }
         match text.split_once('.') {
-            None => Ok(Seq(number(text)?).into()),
-            Some((seq, line)) => match (Seq(number(seq)?), number(line)?) {
+            None => Ok(Seq(parse_number(text)?).into()),
+            Some((seq, line)) => match (Seq(parse_number(seq)?), parse_number(line)?) {
                 (Seq::ZERO, _) | (_, LAST) => Err(BadEventId),
                 (seq, line) => Ok(Self { seq, line }),
             },
@@ -158,7 +158,7 @@ pub(crate) fn stamp(out: &mut Vec<u8>, start: usize, seq: Seq) {
     let written = out.split_off(start);
     for (at, line) in written.split_inclusive(|&byte| byte == b'\n').enumerate() {
         out.extend_from_slice(line);
-        stamp_last(out, EventId::of_line(seq, at, lines));
+        stamp_last(out, EventId::from_line(seq, at, lines));
     }
 }
 
@@ -176,10 +176,10 @@ pub(crate) fn stamp_last(out: &mut Vec<u8>, id: EventId) {
 
 /// Returns the id of a line, with or without its line break, if it has one.
 #[must_use]
-pub fn of(line: &[u8]) -> Option<EventId> {
+pub fn read_from_line(line: &[u8]) -> Option<EventId> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if !line.starts_with(NOTIFICATION) {
-        return of_request(line);
+        return read_from_request(line);
     }
     let line = line.strip_suffix(BEHIND)?;
     let quote = line.iter().rev().take(LONGEST + 1);
@@ -190,7 +190,7 @@ pub fn of(line: &[u8]) -> Option<EventId> {
 }
 
 /// Returns the id of a message that the SDK wrote. Only requests have one, and requests are rare.
-fn of_request(line: &[u8]) -> Option<EventId> {
+fn read_from_request(line: &[u8]) -> Option<EventId> {
     #[derive(Deserialize)]
     struct RequestLine<'a> {
         #[serde(borrow, default)]
@@ -208,21 +208,21 @@ fn of_request(line: &[u8]) -> Option<EventId> {
     line.windows(KEY.len()).rev().find(|at| *at == KEY)?;
     let line: RequestLine<'_> = serde_json::from_slice(line).ok()?;
     line.method?;
-    of_meta(line.params?.meta.as_ref()?)
+    read_from_meta(line.params?.meta.as_ref()?)
 }
 
 /// Returns the id in the params of a message, if it has one.
 #[must_use]
-pub fn of_params(params: &Map<String, Value>) -> Option<EventId> {
-    of_meta(params.get("_meta")?.as_object()?)
+pub fn read_from_params(params: &Map<String, Value>) -> Option<EventId> {
+    read_from_meta(params.get("_meta")?.as_object()?)
 }
 
-fn of_meta(meta: &Map<String, Value>) -> Option<EventId> {
+fn read_from_meta(meta: &Map<String, Value>) -> Option<EventId> {
     meta.get(VENDOR)?.get("eventId")?.as_str()?.parse().ok()
 }
 
 /// Returns the id after which a request wants to resume: `lastEventId` at its root, else under `_meta.harn`.
-pub fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
+pub fn read_last_event_id(params: &Value) -> Result<Option<EventId>, BadEventId> {
     const NAME: &str = "lastEventId";
     let under_meta = || params.get("_meta")?.get(VENDOR)?.get(NAME);
     let given = |value: &&Value| !value.is_null();
@@ -297,7 +297,10 @@ mod tests {
         stamp(&mut out, start, Seq(17));
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<_> = text.lines().collect();
-        let ids: Vec<_> = lines.iter().map(|line| of(line.as_bytes())).collect();
+        let ids: Vec<_> = lines
+            .iter()
+            .map(|line| read_from_line(line.as_bytes()))
+            .collect();
         assert_eq!(
             ids,
             [None, Some(id("17.0")), Some(id("17.1")), Some(id("17"))]
@@ -307,7 +310,7 @@ mod tests {
         assert_eq!(last["params"], expected);
         let mut one = line(1).into_bytes();
         stamp(&mut one, 0, Seq(u64::MAX));
-        assert_eq!(of(&one), Some(Seq(u64::MAX).into()));
+        assert_eq!(read_from_line(&one), Some(Seq(u64::MAX).into()));
     }
 
     #[test]
@@ -319,35 +322,38 @@ mod tests {
             ("session/update", json!({})),
         ] {
             let line = json!({"jsonrpc": "2.0", "method": method, "params": params});
-            assert_eq!(of(line.to_string().as_bytes()), None);
+            assert_eq!(read_from_line(line.to_string().as_bytes()), None);
         }
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"_meta": meta}});
-        assert_eq!(of(answer.to_string().as_bytes()), None);
-        assert_eq!(of(b""), None);
-        assert_eq!(of(br#""}}}}"#), None);
+        assert_eq!(read_from_line(answer.to_string().as_bytes()), None);
+        assert_eq!(read_from_line(b""), None);
+        assert_eq!(read_from_line(br#""}}}}"#), None);
     }
 
     #[test]
     fn request_id_is_found_among_other_members() {
         let params = json!({"_meta": {"harn": {"eventId": "20", "options": []}}, "sessionId": "s"});
         let line = json!({"jsonrpc": "2.0", "id": 3, "method": "session/x", "params": params});
-        assert_eq!(of(line.to_string().as_bytes()), Some(id("20")));
-        assert_eq!(of_params(params.as_object().unwrap()), Some(id("20")));
+        assert_eq!(read_from_line(line.to_string().as_bytes()), Some(id("20")));
+        assert_eq!(
+            read_from_params(params.as_object().unwrap()),
+            Some(id("20"))
+        );
     }
 
     #[test]
     fn last_event_id_is_read_from_the_root_or_from_meta() {
         let root = json!({"lastEventId": "4", "_meta": {"harn": {"lastEventId": "9"}}});
-        assert_eq!(wanted(&root), Ok(Some(id("4"))));
+        assert_eq!(read_last_event_id(&root), Ok(Some(id("4"))));
         let meta = json!({"lastEventId": null, "_meta": {"harn": {"lastEventId": "9"}}});
-        assert_eq!(wanted(&meta), Ok(Some(id("9"))));
+        assert_eq!(read_last_event_id(&meta), Ok(Some(id("9"))));
         let behind = json!({"lastEventId": "17.1+3"});
-        assert_eq!(wanted(&behind), Ok(Some(id("17.1"))));
+        assert_eq!(read_last_event_id(&behind), Ok(Some(id("17.1"))));
         for none in [json!({}), json!(null), json!({"_meta": {"harn": 1}})] {
-            assert_eq!(wanted(&none), Ok(None));
+            assert_eq!(read_last_event_id(&none), Ok(None));
         }
         for odd in [json!({"lastEventId": 4}), json!({"lastEventId": ""})] {
-            assert_eq!(wanted(&odd), Err(BadEventId));
+            assert_eq!(read_last_event_id(&odd), Err(BadEventId));
         }
     }
 
@@ -358,6 +364,9 @@ mod tests {
         assert_eq!(id("17.1").lines_until(3), 2);
         assert_eq!(id("17.1").lines_until(1), 0);
         assert_eq!(id("17.1").lines_until(0), 0);
-        assert_eq!((id("17").whole(), id("17.1").whole()), (Seq(17), Seq(16)));
+        assert_eq!(
+            (id("17").last_whole_event(), id("17.1").last_whole_event()),
+            (Seq(17), Seq(16))
+        );
     }
 }

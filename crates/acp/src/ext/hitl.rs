@@ -3,7 +3,7 @@
 
 use crate::JsonSchema;
 use harn_lines::rpc::RpcMessage;
-use harn_model::{HitlKind, HitlRequest, SessionId, rfc3339};
+use harn_model::{HitlKind, HitlRequest, SessionId, format_rfc3339};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,14 +31,14 @@ pub(crate) struct HitlRequestedParams<'a> {
 }
 
 /// Returns the line of the notification.
-pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
+pub(crate) fn requested_notification(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
     let params = HitlRequestedParams {
         request_id: &request.request_id,
         kind: request.kind,
         agent: &request.agent,
         trace_id: session.as_str(),
         run_id: request.turn.as_str(),
-        requested_at: rfc3339(request.requested_at),
+        requested_at: format_rfc3339(request.requested_at),
         payload: request.payload(),
     };
     let mut line = Vec::new();

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use crate::JsonSchema;
-use harn_model::{LiveClient, LiveClientChange, LiveClientMode, rfc3339};
+use harn_model::{LiveClient, LiveClientChange, LiveClientMode, format_rfc3339};
 use harn_runtime::{AttachClient, ControlPreemption, ListedSession, LiveState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -173,7 +173,7 @@ fn depth(value: &Value) -> usize {
     1 + inner.unwrap_or(0)
 }
 
-fn promise(seconds: Option<u64>) -> Result<Option<Duration>, InvalidParamsMessage> {
+fn parse_heartbeat(seconds: Option<u64>) -> Result<Option<Duration>, InvalidParamsMessage> {
     match seconds.is_none_or(|seconds| (1..=SELDOM).contains(&seconds)) {
         true => Ok(seconds.map(Duration::from_secs)),
         false => Err(format!("heartbeatSeconds must be from 1 to {SELDOM}")),
@@ -181,7 +181,7 @@ fn promise(seconds: Option<u64>) -> Result<Option<Duration>, InvalidParamsMessag
 }
 
 impl AttachParams {
-    pub(crate) fn wanted(&self) -> Result<AttachClient, InvalidParamsMessage> {
+    pub(crate) fn to_attach_client(&self) -> Result<AttachClient, InvalidParamsMessage> {
         Ok(AttachClient {
             client_id: self.client.id()?.to_owned(),
             mode: match self.mode.unwrap_or_default() {
@@ -194,16 +194,16 @@ impl AttachParams {
             },
             prompt_injection: self.prompt_injection,
             permission_routing: self.permission_routing,
-            heartbeat: promise(self.heartbeat_seconds)?,
+            heartbeat: parse_heartbeat(self.heartbeat_seconds)?,
             metadata: self.client.metadata()?,
         })
     }
 }
 
 impl TakeoverParams {
-    pub(crate) fn wanted(&self) -> Result<AttachClient, InvalidParamsMessage> {
+    pub(crate) fn to_attach_client(&self) -> Result<AttachClient, InvalidParamsMessage> {
         Ok(AttachClient {
-            heartbeat: promise(self.heartbeat_seconds)?,
+            heartbeat: parse_heartbeat(self.heartbeat_seconds)?,
             metadata: self.client.metadata()?,
             ..AttachClient::takeover(self.client.id()?)
         })
@@ -361,7 +361,7 @@ pub enum Liveness {
 }
 
 /// Returns `_meta` of a row of a listing.
-pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
+pub(crate) fn listed_session_meta(session: &ListedSession) -> Option<Map<String, Value>> {
     let live: Option<&LiveState> = session.live.as_ref();
     let controller = live.and_then(|live| live.controller.as_ref());
     let listed = ListedSessionMeta {
@@ -371,7 +371,7 @@ pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
         },
         active_prompt: live.is_some_and(|live| live.active_prompt),
         controller_id: controller.map(|it| Cow::from(&*it.client_id)),
-        controlled_since: controller.map(|it| rfc3339(it.since)),
+        controlled_since: controller.map(|it| format_rfc3339(it.since)),
         client_count: live.map_or(0, |live| live.clients),
         attachable_roles: match live {
             Some(_) => vec!["observer".into(), "controller".into()],
@@ -394,7 +394,7 @@ enum LivenessFilter {
 
 /// Parses the filter of `session/list`: `liveState` at its root, under `filter` or under `_meta.harn`.
 /// `Some(true)` selects open sessions, `Some(false)` stored ones.
-pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, InvalidParamsMessage> {
+pub(crate) fn parse_liveness_filter(params: &Value) -> Result<Option<bool>, InvalidParamsMessage> {
     let places = [
         params.get("liveState"),
         params.get("filter").and_then(|it| it.get("liveState")),
@@ -423,8 +423,10 @@ mod tests {
 
     use super::*;
 
-    fn wanted(params: Value) -> Result<AttachClient, InvalidParamsMessage> {
-        AttachParams::deserialize(params).unwrap().wanted()
+    fn parse_attach_client(params: Value) -> Result<AttachClient, InvalidParamsMessage> {
+        AttachParams::deserialize(params)
+            .unwrap()
+            .to_attach_client()
     }
 
     #[test]
@@ -433,8 +435,8 @@ mod tests {
             "promptInjection": false, "permissionRouting": true, "heartbeatSeconds": 5});
         let snake = json!({"session_id": "s", "client_id": " pad ", "mode": "controller", "takeover": true,
             "prompt_injection": false, "permission_routing": true, "heartbeat_seconds": 5});
-        let client = wanted(camel).unwrap();
-        assert_eq!(wanted(snake).unwrap(), client);
+        let client = parse_attach_client(camel).unwrap();
+        assert_eq!(parse_attach_client(snake).unwrap(), client);
         let expected = AttachClient {
             taking: ControlPreemption::IfNeeded,
             prompt_injection: Some(false),
@@ -453,7 +455,7 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(more.as_object().unwrap().clone());
-            wanted(params).unwrap().metadata
+            parse_attach_client(params).unwrap().metadata
         };
         assert_eq!(of(json!({})), None);
         assert_eq!(of(json!({"metadata": {}})), Some(json!({})));
@@ -470,7 +472,7 @@ mod tests {
         let with = |name: &str, value: Value| {
             let mut params = json!({"sessionId": "s", "clientId": "pad"});
             params[name] = value;
-            wanted(params).is_ok()
+            parse_attach_client(params).is_ok()
         };
         assert!(with("clientId", json!("x".repeat(128))));
         assert!(!with("clientId", json!("x".repeat(129))));
@@ -483,7 +485,7 @@ mod tests {
 
     #[test]
     fn listing_filters_by_live_state() {
-        let of = |params: Value| wanted_liveness(&params);
+        let of = |params: Value| parse_liveness_filter(&params);
         assert_eq!(of(json!({})), Ok(None));
         assert_eq!(of(json!({"liveState": "live"})), Ok(Some(true)));
         assert_eq!(

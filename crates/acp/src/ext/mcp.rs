@@ -18,7 +18,7 @@ pub struct McpMeta<'a> {
 }
 
 /// Returns the `_meta` of an answer, or `None` if there are no servers.
-pub(crate) fn answer(servers: &[McpServerStatus]) -> Option<Meta> {
+pub(crate) fn answer_meta(servers: &[McpServerStatus]) -> Option<Meta> {
     if servers.is_empty() {
         return None;
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::JsonSchema;
 use harn_model::{
     ApprovalEvidence, ApprovalRequest, GrantScope, LineageEntry, MutationSession, PermissionAsked,
-    PermissionOption, PolicyDecision, rfc3339,
+    PermissionOption, PolicyDecision, format_rfc3339,
 };
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
@@ -87,7 +87,7 @@ impl<'a> PermissionMeta<'a> {
     ) -> Self {
         Self {
             approval,
-            deadline: ask.deadline.map(rfc3339),
+            deadline: ask.deadline.map(format_rfc3339),
             lineage: ask.lineage.iter().map(LineageStep::from).collect(),
             options: ask.options.iter().map(OptionScope::from).collect(),
             pending_count: (ask.pending > 0).then_some(ask.pending),
@@ -131,13 +131,13 @@ wire_fields! {
 )]
 pub(crate) struct PermissionResponse {
     /// ACP's form of the answer.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     pub(crate) outcome: Option<PermissionOutcome>,
     /// The contract's form of the answer: whether the call may run.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     pub(crate) granted: Option<bool>,
     /// With `granted: true`: arguments that replace the call's. The policy checks them again.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     pub(crate) args: Option<Map<String, Value>>,
     /// With `granted: false`: the reason.
     #[serde(default)]
@@ -159,7 +159,7 @@ pub(crate) enum PermissionOutcome {
     /// The person chose an option.
     Selected {
         /// The id of the option. If it is absent, `allow_once`, in the profile `harn` only.
-        #[serde(default, deserialize_with = "given")]
+        #[serde(default, deserialize_with = "deserialize_present")]
         option_id: Option<String>,
         /// Additional data of the client.
         #[serde(rename = "_meta", default)]
@@ -169,7 +169,7 @@ pub(crate) enum PermissionOutcome {
     /// The turn is cancelled.
     Cancelled {
         /// Rejected if present.
-        #[serde(default, deserialize_with = "given")]
+        #[serde(default, deserialize_with = "deserialize_present")]
         #[schemars(skip)]
         option_id: Option<String>,
     },
@@ -189,7 +189,7 @@ pub(crate) struct PermissionResponseMeta {
 #[schemars(rename = "PermissionResponseHarn", extend("additionalProperties" = true))]
 struct PermissionResponseHarn {
     /// The decision as the host recorded it.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     permission_decision: Option<HostDecision>,
 }
 
@@ -218,14 +218,14 @@ pub(crate) enum HostOutcome {
 
 impl PermissionResponse {
     /// Returns the outcome that the host recorded, if any.
-    pub(crate) fn recorded(&self) -> Option<HostOutcome> {
+    pub(crate) fn recorded_outcome(&self) -> Option<HostOutcome> {
         let harn = self.meta.as_ref()?.harn.as_ref()?;
         Some(harn.permission_decision.as_ref()?.outcome)
     }
 }
 
 /// Deserializes a member that must not be null: null is not absence where absence has a meaning.
-fn given<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+fn deserialize_present<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

@@ -39,7 +39,7 @@ const UNKNOWN_KEY: &str = "HARN-RMD-001";
 const MALFORMED: &str = "HARN-RMD-002";
 const UNKNOWN_PROPAGATE: &str = "HARN-RMD-005";
 
-fn malformed(message: impl Into<String>) -> InvalidReminder {
+fn malformed_error(message: impl Into<String>) -> InvalidReminder {
     InvalidReminder {
         code: MALFORMED,
         message: message.into(),
@@ -65,13 +65,13 @@ pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, In
             mode = mode.or(nested.remove("mode"));
             nested
         }
-        Some(_) => return Err(malformed("`reminder` must be an object")),
+        Some(_) => return Err(malformed_error("`reminder` must be an object")),
     };
-    let (mode, sent_mode) = delivery(mode)?;
+    let (mode, sent_mode) = parse_delivery_mode(mode)?;
     Ok(PendingReminder {
         mode,
         sent_mode,
-        reminder: reminder(fields)?,
+        reminder: parse_reminder(fields)?,
     })
 }
 
@@ -91,8 +91,10 @@ fn forget_sender(params: &mut Map<String, Value>) {
 
 /// Returns the delivery mode, and the sender's word for it if that is an alias. A misspelt word is rejected:
 /// otherwise the reminder would only be recorded, and its sender would not know.
-fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), InvalidReminder> {
-    let wrong = || malformed("`mode` must be interrupt_immediate, finish_step or audit_only");
+fn parse_delivery_mode(
+    mode: Option<Value>,
+) -> Result<(DeliveryMode, Option<String>), InvalidReminder> {
+    let wrong = || malformed_error("`mode` must be interrupt_immediate, finish_step or audit_only");
     let word = match mode {
         None | Some(Value::Null) => return Ok((DeliveryMode::AuditOnly, None)),
         Some(Value::String(word)) => word,
@@ -109,7 +111,7 @@ fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), Inval
 
 fn unknown_key(key: &str) -> InvalidReminder {
     if key == "content" {
-        return malformed(
+        return malformed_error(
             "`content` belongs to a message, not to a reminder; a reminder has a `body`, a message \
              of the user goes to session/inject",
         );
@@ -121,7 +123,7 @@ fn unknown_key(key: &str) -> InvalidReminder {
     }
 }
 
-fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidReminder> {
+fn parse_reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidReminder> {
     fields.retain(|key, _| !ENVELOPE.contains(&key.as_str()));
     if fields.contains_key("content") {
         return Err(unknown_key("content"));
@@ -133,19 +135,26 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidRem
     let mut take = |name: &str| fields.remove(name);
     let body = match take("body") {
         Some(Value::String(body)) if !body.trim().is_empty() => body.trim().to_owned(),
-        _ => return Err(malformed("`body` must be a string that says something")),
+        _ => {
+            return Err(malformed_error(
+                "`body` must be a string that says something",
+            ));
+        }
     };
-    let id: Option<NonBlankName> = member(take("id"), "`id` must be a string that is not blank")?;
+    let id: Option<NonBlankName> =
+        parse_member(take("id"), "`id` must be a string that is not blank")?;
     let id = id.as_ref().map_or("", NonBlankName::as_str);
     let mut reminder = SystemReminder::new(id, body);
-    reminder.tags = tags(take("tags"))?;
-    let key: Option<Option<String>> = member(take("dedupe_key"), "`dedupe_key` must be a string")?;
+    reminder.tags = parse_tags(take("tags"))?;
+    let key: Option<Option<String>> =
+        parse_member(take("dedupe_key"), "`dedupe_key` must be a string")?;
     reminder.dedupe_key = key.flatten().filter(|key| !key.trim().is_empty());
     let ttl = "`ttl_turns` must be a whole number above 0";
-    let ttl: Option<Option<NonZeroU64>> = member(take("ttl_turns"), ttl)?;
+    let ttl: Option<Option<NonZeroU64>> = parse_member(take("ttl_turns"), ttl)?;
     reminder.ttl_turns = ttl.flatten().map(NonZeroU64::get);
     let preserve = "`preserve_on_compact` must be true or false";
-    reminder.preserve_on_compact = member(take("preserve_on_compact"), preserve)?.unwrap_or(false);
+    reminder.preserve_on_compact =
+        parse_member(take("preserve_on_compact"), preserve)?.unwrap_or(false);
     reminder.propagate = match take("propagate") {
         None => ReminderPropagation::default(),
         Some(word) => serde_json::from_value(word).map_err(|_| InvalidReminder {
@@ -154,33 +163,33 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidRem
         })?,
     };
     let role = "`role_hint` must be system, developer, user_block or ephemeral_cache";
-    reminder.role_hint = member(take("role_hint"), role)?.unwrap_or_default();
+    reminder.role_hint = parse_member(take("role_hint"), role)?.unwrap_or_default();
     match take("source") {
         None => {}
         Some(Value::String(source)) if source == "bridge" => {}
-        Some(_) => return Err(malformed("`source` can only be bridge here")),
+        Some(_) => return Err(malformed_error("`source` can only be bridge here")),
     }
     let turn = "`fired_at_turn` must be a whole number";
-    reminder.fired_at_turn = member(take("fired_at_turn"), turn)?.unwrap_or(0);
+    reminder.fired_at_turn = parse_member(take("fired_at_turn"), turn)?.unwrap_or(0);
     let meta: Option<Option<Map<String, Value>>> =
-        member(take("_meta"), "`_meta` must be an object")?;
+        parse_member(take("_meta"), "`_meta` must be an object")?;
     reminder.meta = meta.flatten().filter(|meta| !meta.is_empty());
     Ok(reminder)
 }
 
 /// Parses a member that may be absent. If null also means absent, `T` is an option.
-fn member<T: DeserializeOwned>(
+fn parse_member<T: DeserializeOwned>(
     value: Option<Value>,
     wanted: &str,
 ) -> Result<Option<T>, InvalidReminder> {
     let read = value.map(serde_json::from_value).transpose();
-    read.map_err(|_| malformed(wanted))
+    read.map_err(|_| malformed_error(wanted))
 }
 
 /// Returns the tags trimmed, without duplicates, in their order.
-fn tags(tags: Option<Value>) -> Result<Vec<String>, InvalidReminder> {
+fn parse_tags(tags: Option<Value>) -> Result<Vec<String>, InvalidReminder> {
     let wanted = "`tags` must be a list of strings that are not blank";
-    let tags: Option<Option<Vec<NonBlankName>>> = member(tags, wanted)?;
+    let tags: Option<Option<Vec<NonBlankName>>> = parse_member(tags, wanted)?;
     let mut kept: Vec<String> = Vec::new();
     for tag in tags.flatten().unwrap_or_default() {
         let tag = tag.as_str().trim();
@@ -198,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    fn of(params: Value) -> Result<(DeliveryMode, SystemReminder), InvalidReminder> {
+    fn parse_params(params: Value) -> Result<(DeliveryMode, SystemReminder), InvalidReminder> {
         match params {
             Value::Object(params) => read(params).map(|it| (it.mode, it.reminder)),
             other => panic!("{other} is no object"),
@@ -207,14 +216,14 @@ mod tests {
 
     #[test]
     fn absent_members_get_their_defaults() {
-        let (mode, reminder) = of(json!({"body": " Mind the gap.\n"})).unwrap();
+        let (mode, reminder) = parse_params(json!({"body": " Mind the gap.\n"})).unwrap();
         assert_eq!(mode, DeliveryMode::AuditOnly);
         assert_eq!(reminder, SystemReminder::new("", "Mind the gap."));
         let empty = json!({
             "sessionId": "s", "session_id": "s", "_harn": {}, "mode": null, "body": "b", "tags": null,
             "dedupe_key": " ", "ttl_turns": null, "_meta": null, "source": "bridge",
         });
-        assert_eq!(of(empty).unwrap().1, SystemReminder::new("", "b"));
+        assert_eq!(parse_params(empty).unwrap().1, SystemReminder::new("", "b"));
     }
 
     #[test]
@@ -224,7 +233,7 @@ mod tests {
             "preserve_on_compact": true, "propagate": "all", "role_hint": "user_block",
             "source": "bridge", "fired_at_turn": 7, "_meta": {"ours": 1},
         });
-        let root = of(fields.clone()).unwrap();
+        let root = parse_params(fields.clone()).unwrap();
         let (mode, reminder) = &root;
         assert_eq!(*mode, DeliveryMode::AuditOnly);
         assert_eq!(reminder.id, "rem-1");
@@ -237,19 +246,19 @@ mod tests {
         assert_eq!(reminder.fired_at_turn, 7);
         assert_eq!(reminder.meta.as_ref().unwrap()["ours"], 1);
         let nested = json!({"sessionId": "s", "_meta": {"trace": 1}, "reminder": fields});
-        assert_eq!(of(nested).unwrap(), root);
+        assert_eq!(parse_params(nested).unwrap(), root);
     }
 
     #[test]
     fn actor_at_the_root_is_removed_from_the_reminder() {
         let actor = json!({"harn": {"actor": {"clientId": "desk"}}, "ours": 1});
-        let (_, reminder) = of(json!({"body": "b", "_meta": actor})).unwrap();
+        let (_, reminder) = parse_params(json!({"body": "b", "_meta": actor})).unwrap();
         assert_eq!(
             reminder.meta,
             Some(Map::from_iter([("ours".to_owned(), 1.into())]))
         );
         let kept = json!({"harn": {"actor": {"clientId": "desk"}, "origin": "file-watcher"}});
-        let (_, reminder) = of(json!({"body": "b", "_meta": kept})).unwrap();
+        let (_, reminder) = parse_params(json!({"body": "b", "_meta": kept})).unwrap();
         let meta = reminder.meta.map(Value::Object);
         assert_eq!(meta, Some(json!({"harn": {"origin": "file-watcher"}})));
     }
@@ -269,12 +278,12 @@ mod tests {
         ];
         for (word, mode) in modes {
             assert_eq!(
-                of(json!({"body": "b", "mode": word})).unwrap().0,
+                parse_params(json!({"body": "b", "mode": word})).unwrap().0,
                 mode,
                 "{word}"
             );
             let nested = json!({"reminder": {"body": "b", "mode": word}});
-            assert_eq!(of(nested).unwrap().0, mode, "{word}");
+            assert_eq!(parse_params(nested).unwrap().0, mode, "{word}");
         }
     }
 
@@ -396,7 +405,7 @@ mod tests {
             ),
         ];
         for (params, code, word) in cases {
-            let invalid = of(params.clone()).unwrap_err();
+            let invalid = parse_params(params.clone()).unwrap_err();
             assert_eq!(invalid.code, code, "{params}");
             assert!(invalid.message.contains(word), "{params}: {invalid:?}");
         }

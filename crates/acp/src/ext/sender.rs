@@ -87,25 +87,25 @@ struct RequestActor {
 
 impl SenderParams {
     pub(crate) fn actor(self) -> Actor {
-        actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
+        resolve_actor(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 
     /// Returns the actor from the `_meta` of one of ACP's own requests; malformed data counts as absent.
-    pub(crate) fn of_meta(meta: Option<&Map<String, Value>>) -> Actor {
+    pub(crate) fn from_meta(meta: Option<&Map<String, Value>>) -> Actor {
         let said = meta.and_then(|meta| RequestSender::deserialize(meta.get(VENDOR)?).ok());
-        actor_of(None, said)
+        resolve_actor(None, said)
     }
 
     /// Returns the actor from params of any shape; malformed data counts as absent. For requests that must
     /// succeed in any case.
-    pub(crate) fn lenient(params: &Value) -> Actor {
+    pub(crate) fn read_actor_leniently(params: &Value) -> Actor {
         let sender = Self::deserialize(params).unwrap_or_default();
         sender.actor()
     }
 }
 
 /// Returns the actor from one of the two members; `harn` takes precedence.
-pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>) -> Actor {
+pub(super) fn resolve_actor(harn: Option<RequestSender>, meta: Option<RequestSender>) -> Actor {
     let said = harn.and_then(|said| said.actor);
     let said = said.or_else(|| meta.and_then(|said| said.actor));
     let (client_id, role, source) = match said {
@@ -116,7 +116,7 @@ pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>)
         |word: Option<NonBlankName>, default: &str| word.map_or(default.to_owned(), |word| word.0);
     Actor {
         client_id: or(client_id, "legacy-acp-client"),
-        role: one_spelling(or(role, OWNER)),
+        role: normalize_role(or(role, OWNER)),
         source: or(source, "acp"),
     }
 }
@@ -125,7 +125,7 @@ pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>)
 const OWNER: &str = "host_owner";
 
 /// Normalizes the role: hosts use several spellings, the server uses one.
-fn one_spelling(role: String) -> String {
+fn normalize_role(role: String) -> String {
     match role.as_str() {
         "hostOwner" | "owner" => OWNER.to_owned(),
         _ => role,
@@ -196,7 +196,11 @@ mod tests {
                 expected,
                 "{params}"
             );
-            assert_eq!(SenderParams::lenient(&params), expected, "{params}");
+            assert_eq!(
+                SenderParams::read_actor_leniently(&params),
+                expected,
+                "{params}"
+            );
         }
         // Any client may cancel; every other request needs a valid sender.
         for odd in [
@@ -206,7 +210,7 @@ mod tests {
             json!({"_meta": 1}),
         ] {
             assert!(SenderParams::deserialize(&odd).is_err(), "{odd}");
-            assert_eq!(SenderParams::lenient(&odd), owner, "{odd}");
+            assert_eq!(SenderParams::read_actor_leniently(&odd), owner, "{odd}");
         }
     }
 }

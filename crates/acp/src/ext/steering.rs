@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     HarnMeta,
     agent_event::ActorFields,
-    sender::{NonBlankName, RequestSender, SenderParams, actor_of},
+    sender::{NonBlankName, RequestSender, SenderParams, resolve_actor},
 };
 use crate::wire::MessageBlocks;
 
@@ -176,12 +176,12 @@ pub(crate) enum IdleBehavior {
 
 impl SteeringParams {
     /// Returns the requested behaviour when no turn runs.
-    pub(crate) fn when_idle(&self) -> Option<IdleBehavior> {
+    pub(crate) fn idle_behavior(&self) -> Option<IdleBehavior> {
         self.meta.as_ref()?.steering?.idle_behavior
     }
 
     pub(crate) fn actor(self) -> Actor {
-        actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
+        resolve_actor(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 }
 

@@ -92,34 +92,34 @@ impl<'a> Lend<'a, Executor<'a>> for ToolExecutor {
 }
 
 impl<'a> ToolMeta<'a> {
-    pub(crate) fn of_call(call: &'a harn_model::ToolCall) -> Option<Self> {
+    pub(crate) fn from_call(call: &'a harn_model::ToolCall) -> Option<Self> {
         let meta = Self {
             audit: call.audit.as_deref().map(Cow::Borrowed),
             parsing: call.parsing,
             ..Self::default()
         };
-        meta.unless_empty()
+        meta.into_non_empty()
     }
 
     /// Builds the metadata of a call that a permission request repeats: that request has the policy in
     /// `mutation`.
-    pub(crate) fn of_asked_call(call: &'a harn_model::ToolCall) -> Option<Self> {
+    pub(crate) fn from_asked_call(call: &'a harn_model::ToolCall) -> Option<Self> {
         let meta = Self {
-            audit: call.audit.as_deref().map(brief),
+            audit: call.audit.as_deref().map(strip_policy),
             parsing: call.parsing,
             ..Self::default()
         };
-        meta.unless_empty()
+        meta.into_non_empty()
     }
 
     /// Builds the metadata of an update. It also checks which field fits which status, because an old log may
     /// break those rules.
-    pub(crate) fn of_update(update: &'a ToolCallUpdate) -> Option<Self> {
+    pub(crate) fn from_update(update: &'a ToolCallUpdate) -> Option<Self> {
         let ended = update.status.is_terminal();
         let parsed = update.raw_input.as_ref().is_some_and(|it| !it.is_null());
         let failed = update.status == ToolCallStatus::Failed && update.error.is_some();
         let meta = Self {
-            audit: update.audit.as_deref().map(brief),
+            audit: update.audit.as_deref().map(strip_policy),
             duration_ms: update.duration_ms.filter(|_| ended),
             error: update.error.as_deref().map(Cow::from),
             error_category: update.error_category.filter(|_| failed),
@@ -133,24 +133,24 @@ impl<'a> ToolMeta<'a> {
                 .map(Cow::from),
             ..Self::default()
         };
-        meta.unless_empty()
+        meta.into_non_empty()
     }
 
     /// Adds the worker that makes the call.
-    pub(crate) fn of_worker(self, call: &'a WorkerCall) -> Self {
+    pub(crate) fn with_worker(self, call: &'a WorkerCall) -> Self {
         Self {
             worker_id: call.worker_id().map(|id| id.as_str().into()),
             ..self
         }
     }
 
-    fn unless_empty(self) -> Option<Self> {
+    fn into_non_empty(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 }
 
 /// Returns the record without its policy. A journal of an earlier version has the policy on updates, too.
-fn brief(audit: &MutationSession) -> Cow<'_, MutationSession> {
+fn strip_policy(audit: &MutationSession) -> Cow<'_, MutationSession> {
     match audit.approval_policy.is_omitted() {
         true => Cow::Borrowed(audit),
         false => Cow::Owned(audit.without_policy()),
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn check(update: &ToolCallUpdate, expected: Value) {
-        let meta = ToolMeta::of_update(update);
+        let meta = ToolMeta::from_update(update);
         assert_eq!(serde_json::to_value(meta).unwrap(), expected);
     }
 

@@ -8,7 +8,7 @@ use harn_model::{
 };
 use serde_json::Value;
 
-use super::{HitlClientAnswer, decided};
+use super::{HitlClientAnswer, build_decision};
 use crate::{
     Profile,
     permission::{self, HostVerdict, NOT_OFFERED, QuestionAddressee},
@@ -68,8 +68,8 @@ pub(super) fn read(request: &HitlRequest, profile: Profile, answer: Value) -> Hi
         return HitlClientAnswer::Nothing(why.to_owned());
     }
     match permission::verdict(&options(), profile, answer) {
-        Ok(HostVerdict::Allowed { .. }) => decided(request.kind, true, None),
-        Ok(HostVerdict::Rejected { reason, .. }) => decided(request.kind, false, reason),
+        Ok(HostVerdict::Allowed { .. }) => build_decision(request.kind, true, None),
+        Ok(HostVerdict::Rejected { reason, .. }) => build_decision(request.kind, false, reason),
         Ok(HostVerdict::NotOffered) => HitlClientAnswer::Nothing(NOT_OFFERED.to_owned()),
         Ok(HostVerdict::Cancelled) => HitlClientAnswer::Declined,
         Err(why) => HitlClientAnswer::Nothing(why.to_owned()),

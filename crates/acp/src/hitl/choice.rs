@@ -13,7 +13,7 @@ use agent_client_protocol::{
 use harn_model::{HitlKind, HitlRequest, SessionId};
 use serde_json::Value;
 
-use super::{HitlClientAnswer, answered, decided};
+use super::{HitlClientAnswer, build_decision, build_text_answer};
 use crate::{methods::wire_id, permission::METHOD};
 
 /// The number of choices that a permission request can show.
@@ -68,13 +68,13 @@ pub(super) fn read(request: &HitlRequest, answer: &Value) -> Option<HitlClientAn
         _ => return None,
     };
     match (request.kind, chosen) {
-        (kind, NO) => Some(decided(kind, false, None)),
+        (kind, NO) => Some(build_decision(kind, false, None)),
         (HitlKind::Question, chosen) => {
             let mut choices = request.choices.iter().enumerate();
             let choice = choices.find(|(i, _)| choice_id(*i) == chosen);
-            choice.map(|(_, choice)| answered(choice.clone()))
+            choice.map(|(_, choice)| build_text_answer(choice.clone()))
         }
-        (kind, YES) => Some(decided(kind, true, None)),
+        (kind, YES) => Some(build_decision(kind, true, None)),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use agent_client_protocol::{
 use harn_model::{HitlKind, HitlRequest, SessionId};
 use serde_json::Value;
 
-use super::{HitlClientAnswer, answered, decided};
+use super::{HitlClientAnswer, build_decision, build_text_answer};
 use crate::methods::wire_id;
 
 const METHOD: &str = "elicitation/create";
@@ -48,7 +48,7 @@ pub(super) fn read(request: &HitlRequest, answer: Value) -> Option<HitlClientAns
     let answer: CreateElicitationResponse = serde_json::from_value(answer).ok()?;
     let accepted = match answer.action {
         ElicitationAction::Accept(accepted) => accepted,
-        ElicitationAction::Decline => return Some(decided(request.kind, false, None)),
+        ElicitationAction::Decline => return Some(build_decision(request.kind, false, None)),
         ElicitationAction::Cancel => return Some(HitlClientAnswer::Declined),
         _ => return None,
     };
@@ -59,12 +59,12 @@ pub(super) fn read(request: &HitlRequest, answer: Value) -> Option<HitlClientAns
     };
     let decision = |name: &str| match content.get(name) {
         Some(ElicitationContentValue::Boolean(yes)) => {
-            Some(decided(request.kind, *yes, text("reason")))
+            Some(build_decision(request.kind, *yes, text("reason")))
         }
         _ => None,
     };
     match request.kind {
-        HitlKind::Question => text("answer").map(answered),
+        HitlKind::Question => text("answer").map(build_text_answer),
         HitlKind::Approval | HitlKind::DualControl => decision("approved"),
         HitlKind::Escalation => decision("accepted"),
     }

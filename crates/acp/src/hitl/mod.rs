@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     Profile,
     connection::InitializeFacts,
-    permission::{NOT_UNDERSTOOD, not_asked},
+    permission::{NOT_UNDERSTOOD, describe_request_error},
 };
 
 /// The way in which a client is asked.
@@ -107,7 +107,7 @@ pub(crate) fn message(
 }
 
 /// Interprets the answer to that request. The client's principal is the reviewer.
-pub(crate) fn given(
+pub(crate) fn interpret_answer(
     route: &HitlRoute,
     request: &HitlRequest,
     profile: Profile,
@@ -116,7 +116,7 @@ pub(crate) fn given(
 ) -> HitlClientAnswer {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return HitlClientAnswer::Nothing(not_asked(&error)),
+        Err(error) => return HitlClientAnswer::Nothing(describe_request_error(&error)),
     };
     let read = match route {
         HitlRoute::Form => form::read(request, answer),
@@ -138,7 +138,7 @@ pub(crate) fn given(
 }
 
 /// Builds a yes or a no to a question of this kind.
-fn decided(kind: HitlKind, yes: bool, reason: Option<String>) -> HitlClientAnswer {
+fn build_decision(kind: HitlKind, yes: bool, reason: Option<String>) -> HitlClientAnswer {
     let (approved, accepted) = match kind {
         // A person who does not want to answer has not answered.
         HitlKind::Question => return HitlClientAnswer::Declined,
@@ -153,7 +153,7 @@ fn decided(kind: HitlKind, yes: bool, reason: Option<String>) -> HitlClientAnswe
     }))
 }
 
-fn answered(answer: String) -> HitlClientAnswer {
+fn build_text_answer(answer: String) -> HitlClientAnswer {
     HitlClientAnswer::Answer(Box::new(HitlResponse {
         answer: Some(Value::String(answer)),
         ..HitlResponse::default()
@@ -161,7 +161,7 @@ fn answered(answer: String) -> HitlClientAnswer {
 }
 
 /// Returns the record that this client was asked.
-pub(crate) fn put_to(request: &HitlRequest, client: LiveClient) -> PermissionRoute {
+pub(crate) fn permission_route(request: &HitlRequest, client: LiveClient) -> PermissionRoute {
     PermissionRoute {
         request_id: request.request_id.clone(),
         ask_id: None,

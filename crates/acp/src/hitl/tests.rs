@@ -50,7 +50,7 @@ fn question(choices: &[&str]) -> HitlRequest {
 fn client(profile: Profile, tools: bool, forms: bool) -> InitializeFacts {
     InitializeFacts {
         dialect: Dialect {
-            hitl_calls: HitlCalls::of_client(profile, tools, forms),
+            hitl_calls: HitlCalls::for_client(profile, tools, forms),
             ..profile.into()
         },
         offers: HostOffers {
@@ -112,8 +112,8 @@ fn each_client_gets_its_best_route() {
 }
 
 /// Returns a short form of a client's answer.
-fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
-    match given(route, request, Profile::Harn, "zed", Ok(answer)) {
+fn describe_answer(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
+    match interpret_answer(route, request, Profile::Harn, "zed", Ok(answer)) {
         HitlClientAnswer::Answer(response) => {
             assert_eq!(response.request_id, request.request_id);
             assert_eq!(response.reviewer.as_deref(), Some("zed"));
@@ -128,7 +128,7 @@ fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
 
 #[test]
 fn form_answers_are_interpreted() {
-    let form = |request: &HitlRequest, answer| said(&HitlRoute::Form, request, answer);
+    let form = |request: &HitlRequest, answer| describe_answer(&HitlRoute::Form, request, answer);
     let accept = |content: Value| json!({"action": "accept", "content": content});
     let free = question(&[]);
     assert_eq!(form(&free, accept(json!({"answer": "80"}))), "\"80\" None");
@@ -165,7 +165,7 @@ fn form_answers_are_interpreted() {
 fn choice_answers_are_interpreted() {
     let choice = |request: &HitlRequest, option: &str| {
         let outcome = json!({"outcome": "selected", "optionId": option});
-        said(&HitlRoute::Choice, request, json!({"outcome": outcome}))
+        describe_answer(&HitlRoute::Choice, request, json!({"outcome": outcome}))
     };
     let few = question(&["8080", "9090"]);
     assert_eq!(choice(&few, "choice_1"), "\"9090\" None");
@@ -179,7 +179,10 @@ fn choice_answers_are_interpreted() {
         json!({"outcome": {"outcome": "selected"}}),
     ] {
         for asked in [&few, &request(HitlKind::Escalation)] {
-            assert_eq!(said(&HitlRoute::Choice, asked, wrong.clone()), "nothing");
+            assert_eq!(
+                describe_answer(&HitlRoute::Choice, asked, wrong.clone()),
+                "nothing"
+            );
         }
     }
 }
@@ -216,7 +219,7 @@ fn approval_accepts_the_answers_of_a_tool_call() {
             (json!(null), "nothing"),
         ];
         for (answer, means) in table {
-            let actual = said(&HitlRoute::Choice, &approval, answer.clone());
+            let actual = describe_answer(&HitlRoute::Choice, &approval, answer.clone());
             assert_eq!(actual, means, "{answer}");
         }
     }
@@ -248,7 +251,7 @@ fn an_approval_has_the_members_of_a_tool_call() {
 fn client_error_is_quoted_as_one_short_line() {
     let mut error = Error::internal_error();
     error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
-    let HitlClientAnswer::Nothing(why) = given(
+    let HitlClientAnswer::Nothing(why) = interpret_answer(
         &HitlRoute::Form,
         &question(&[]),
         Profile::Acp,

@@ -93,7 +93,7 @@ impl HttpConnection {
             ended: config.ending.child_token(),
         });
         registry.insert(&connection);
-        let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
+        let (outgoing, queue) = transport::outgoing_with_limits(OutgoingLimits {
             bytes: 64 * 1024,
             chunks: 16,
             ..OutgoingLimits::default()
@@ -116,8 +116,8 @@ impl HttpConnection {
             };
             let idle = async {
                 tokio::select! {
-                    () = this.idle(registry.config.idle) => this.end(),
-                    () = this.ended() => {}
+                    () = this.wait_until_idle(registry.config.idle) => this.end(),
+                    () = this.wait_until_ended() => {}
                 }
             };
             // `end` closes the input, so `served` returns; that closes the queue, so `route` returns.
@@ -138,7 +138,7 @@ impl HttpConnection {
         &self.principal
     }
 
-    pub(super) fn is_of(&self, principal: &Principal) -> bool {
+    pub(super) fn belongs_to(&self, principal: &Principal) -> bool {
         self.principal == *principal
     }
 
@@ -149,13 +149,13 @@ impl HttpConnection {
     }
 
     /// Resolves when the connection has ended.
-    pub(super) async fn ended(&self) {
+    pub(super) async fn wait_until_ended(&self) {
         self.ended.cancelled().await;
     }
 
     /// Returns the pause between two writes.
-    pub(super) fn rest(&self) -> Duration {
-        self.member.rest()
+    pub(super) fn write_pause(&self) -> Duration {
+        self.member.write_pause()
     }
 
     /// Passes on a line from the client, or another input.
@@ -171,7 +171,7 @@ impl HttpConnection {
     }
 
     /// Whether the server sent a request with this id over this connection recently.
-    pub(super) fn was_asked(&self, id: &str) -> bool {
+    pub(super) fn has_sent_request(&self, id: &str) -> bool {
         lock(&self.asked).iter().any(|asked| **asked == *id)
     }
 
@@ -181,7 +181,7 @@ impl HttpConnection {
     }
 
     /// Remembers a request that closes a session; the session's stream is dropped some time after the answer.
-    pub(super) fn closes(&self, request: &str, session: &SessionId) {
+    pub(super) fn remember_closing(&self, request: &str, session: &SessionId) {
         let mut closing = lock(&self.closing);
         closing.push_back((request.into(), session.clone()));
         if closing.len() > ASKED {
@@ -190,16 +190,18 @@ impl HttpConnection {
     }
 
     /// Starts to read the stream of a session, or of the connection.
-    pub(super) fn read(
+    pub(super) fn start_reader(
         self: &Arc<Self>,
         session: Option<&SessionId>,
         after: Option<SseFrameId>,
     ) -> Result<SseReadGuard, HttpRefusal> {
         let stream = match session {
-            Some(session) => self.stream(session).ok_or(HttpRefusal::TooManyStreams)?,
+            Some(session) => self
+                .get_or_open_stream(session)
+                .ok_or(HttpRefusal::TooManyStreams)?,
             None => self.own.clone(),
         };
-        let reader = stream.read(after)?;
+        let reader = stream.start_reader(after)?;
         self.readers.fetch_add(1, Ordering::AcqRel);
         self.used.notify_waiters();
         Ok(SseReadGuard {
@@ -208,7 +210,7 @@ impl HttpConnection {
         })
     }
 
-    fn stream(&self, session: &SessionId) -> Option<Arc<MailboxStream>> {
+    fn get_or_open_stream(&self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         lock(&self.sessions).get_or_open(session)
     }
 
@@ -217,7 +219,7 @@ impl HttpConnection {
         let mut first = Some(first);
         let route = async {
             while let Some(piece) = queue.recv().await {
-                self.sort(piece, &mut first).await;
+                self.route_piece(piece, &mut first).await;
             }
         };
         tokio::select! {
@@ -226,7 +228,7 @@ impl HttpConnection {
         }
     }
 
-    async fn sort(&self, piece: OutgoingPiece, first: &mut Option<oneshot::Sender<Bytes>>) {
+    async fn route_piece(&self, piece: OutgoingPiece, first: &mut Option<oneshot::Sender<Bytes>>) {
         let OutgoingPiece {
             bytes,
             session,
@@ -235,7 +237,7 @@ impl HttpConnection {
         // Only the follow of a session opens its stream: an answer may name a session that is not for this
         // client.
         let stream = session.and_then(|session| match following {
-            Some(_) => self.stream(&session),
+            Some(_) => self.get_or_open_stream(&session),
             None => lock(&self.sessions).get(&session),
         });
         if let Some(stream) = stream.as_ref().filter(|_| following.is_some()) {
@@ -244,10 +246,10 @@ impl HttpConnection {
         if bytes.is_empty()
             && let Some(stream) = &stream
         {
-            stream.caught_up(following);
+            stream.mark_caught_up(following);
         }
         for line in split_lines(bytes) {
-            let (sort, closed) = self.note(&line);
+            let (sort, closed) = self.classify_line(&line);
             let said_anew = following.is_some() || sort == OutgoingLineKind::Question;
             if sort == OutgoingLineKind::Answer
                 && let Some(first) = first.take()
@@ -256,17 +258,19 @@ impl HttpConnection {
                 let _ = first.send(line);
                 continue;
             }
-            match (&stream, event_id::of(&line)) {
-                (Some(stream), Some(id)) => stream.event(following, id, line).await,
+            match (&stream, event_id::read_from_line(&line)) {
+                (Some(stream), Some(id)) => stream.push_event(following, id, line).await,
                 // A client that never read the session's stream reads the stream of the connection.
                 (Some(stream), None) if sort != OutgoingLineKind::Answer || stream.was_read() => {
                     stream
-                        .other(following, NonEventLine { line, said_anew })
+                        .push_other(following, NonEventLine { line, said_anew })
                         .await;
                 }
                 (Some(_) | None, _) => {
                     let said_anew = false;
-                    self.own.other(None, NonEventLine { line, said_anew }).await;
+                    self.own
+                        .push_other(None, NonEventLine { line, said_anew })
+                        .await;
                 }
             }
             if let Some(session) = closed {
@@ -277,7 +281,7 @@ impl HttpConnection {
 
     /// Remembers a request to the client. Returns the kind of a line, and the session whose closing it
     /// confirms.
-    fn note(&self, line: &[u8]) -> (OutgoingLineKind, Option<SessionId>) {
+    fn classify_line(&self, line: &[u8]) -> (OutgoingLineKind, Option<SessionId>) {
         // Most lines are updates, which begin like this.
         const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method""#;
         if line.starts_with(NOTIFICATION) {
@@ -309,7 +313,7 @@ impl HttpConnection {
     }
 
     /// Returns when the connection was unused for as long as `long`.
-    async fn idle(&self, long: Duration) {
+    async fn wait_until_idle(&self, long: Duration) {
         loop {
             let used = self.used.notified();
             if self.readers.load(Ordering::Acquire) > 0 {

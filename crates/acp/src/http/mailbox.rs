@@ -107,17 +107,17 @@ pub(super) enum CannotResume {
 
 impl Mailbox {
     /// Whether there is room for an event line, or the line is not needed because the stream is behind.
-    pub(super) fn takes_event(&self) -> bool {
+    pub(super) fn can_take_event(&self) -> bool {
         self.state == CatchUpState::Behind || self.waiting_bytes < WAITING_BYTES
     }
 
     /// Whether there is room for a line without an event id.
-    pub(super) fn takes_other(&self) -> bool {
+    pub(super) fn can_take_other(&self) -> bool {
         self.waiting_bytes + self.placed_bytes < 2 * WAITING_BYTES
     }
 
     /// Queues an event line. Drops it if there is no room; then the session must be followed again.
-    pub(super) fn event(&mut self, stream: Option<FollowId>, id: EventId, line: Bytes) {
+    pub(super) fn push_event(&mut self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         self.came = self.came.max(id);
         self.first.get_or_insert(id);
         if self.is_stale(stream) || self.state == CatchUpState::Behind {
@@ -133,7 +133,7 @@ impl Mailbox {
 
     /// Queues a line without an event id. Drops it only if it is from a stale follow; call
     /// [`Self::takes_other`] before.
-    pub(super) fn other(&mut self, stream: Option<FollowId>, other: NonEventLine) {
+    pub(super) fn push_other(&mut self, stream: Option<FollowId>, other: NonEventLine) {
         if self.is_stale(stream) {
             return;
         }
@@ -142,12 +142,12 @@ impl Mailbox {
                 self.waiting_bytes += other.line.len();
                 self.waiting.push_back(QueuedLine::Other(other));
             }
-            CatchUpState::Behind | CatchUpState::Catching => self.place(self.came, other),
+            CatchUpState::Behind | CatchUpState::Catching => self.defer_line(self.came, other),
         }
     }
 
     /// Marks that all events arrived that existed when the session was followed again.
-    pub(super) fn caught_up(&mut self, stream: Option<FollowId>) {
+    pub(super) fn mark_caught_up(&mut self, stream: Option<FollowId>) {
         if self.state == CatchUpState::Catching && !self.is_stale(stream) {
             self.state = CatchUpState::Along;
             self.waiting.push_back(QueuedLine::CaughtUp);
@@ -162,9 +162,10 @@ impl Mailbox {
         if self.state != CatchUpState::Behind {
             return None;
         }
-        let (refollow, answer) = RefollowRequest::new(session.clone(), self.sent.max(self.begun()));
+        let (refollow, answer) =
+            RefollowRequest::new(session.clone(), self.sent.max(self.start_event()));
         self.state = CatchUpState::Catching;
-        self.stream = Some(refollow.stream());
+        self.stream = Some(refollow.follow_id());
         self.placed.retain(|placed| !placed.other.said_anew);
         let lines = self.placed.iter().map(|placed| &placed.other.line);
         self.placed_bytes = lines.map(Bytes::len).sum();
@@ -172,7 +173,7 @@ impl Mailbox {
     }
 
     /// Returns the event before the first one of this stream.
-    fn begun(&self) -> EventId {
+    fn start_event(&self) -> EventId {
         let before = |id: EventId| EventId::from(Seq(id.seq().0.saturating_sub(1)));
         self.wanted
             .or(self.first.map(before))
@@ -189,7 +190,7 @@ impl Mailbox {
         stream.is_some() && stream < self.stream
     }
 
-    fn place(&mut self, behind: EventId, other: NonEventLine) {
+    fn defer_line(&mut self, behind: EventId, other: NonEventLine) {
         self.placed_bytes += other.line.len();
         self.placed.push_back(DeferredLine {
             behind,
@@ -205,10 +206,10 @@ impl Mailbox {
             let placed = match self.waiting.front() {
                 Some(QueuedLine::Event(id, _)) => {
                     let id = *id;
-                    self.placed_until(|behind| behind < id)
+                    self.pop_deferred_if(|behind| behind < id)
                 }
-                Some(QueuedLine::CaughtUp) => self.placed_until(|_| true),
-                Some(QueuedLine::Other(_)) | None => self.placed_until(|behind| behind <= sent),
+                Some(QueuedLine::CaughtUp) => self.pop_deferred_if(|_| true),
+                Some(QueuedLine::Other(_)) | None => self.pop_deferred_if(|behind| behind <= sent),
             };
             if let Some(DeferredLine { other, sent, .. }) = placed {
                 return Some(self.send_other(other, sent));
@@ -230,7 +231,7 @@ impl Mailbox {
     }
 
     /// Returns the next deferred line if its position is reached.
-    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<DeferredLine> {
+    fn pop_deferred_if(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<DeferredLine> {
         let next = self.placed.front()?;
         if self.state == CatchUpState::Behind || !comes(next.behind) {
             return None;
@@ -270,13 +271,13 @@ impl Mailbox {
         if self.forgotten.is_some_and(|place| !after.covers(place)) {
             return Err(CannotResume::TooFarBack);
         }
-        self.seen_after_all(after);
+        self.restore_received(after);
         let unseen = self.kept.partition_point(|sent| after.covers(sent.place));
         let unseen = self.kept.split_off(unseen);
         self.kept_bytes = self.kept.iter().map(|sent| sent.other.line.len()).sum();
         if self.state != CatchUpState::Along || after.event != self.sent {
             self.fall_behind();
-            if after.event < self.begun() {
+            if after.event < self.start_event() {
                 self.wanted = Some(after.event);
             }
             self.sent = after.event;
@@ -297,7 +298,7 @@ impl Mailbox {
 
     /// Moves lines that were to be sent again back to the kept ones, if the client has received them by now:
     /// the request for them was delayed.
-    fn seen_after_all(&mut self, after: SseFrameId) {
+    fn restore_received(&mut self, after: SseFrameId) {
         let placed = std::mem::take(&mut self.placed);
         for placed in placed {
             match placed.sent {
@@ -318,7 +319,7 @@ impl Mailbox {
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
                 QueuedLine::Event(id, _) => behind = id,
-                QueuedLine::Other(other) => self.place(behind, other),
+                QueuedLine::Other(other) => self.defer_line(behind, other),
                 // Deferred lines precede this mark, even if the event before them is not sent again.
                 QueuedLine::CaughtUp => {
                     let placed = self.placed.back().map(|placed| placed.behind);

@@ -16,14 +16,14 @@ pub(super) struct RpcEnvelope<'a> {
     pub(super) method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "is_present")]
     result: bool,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "is_present")]
     error: bool,
 }
 
 /// Whether a member exists, even if it is null.
-fn present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+fn is_present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(value).map(|_| true)
 }
 
@@ -77,7 +77,7 @@ impl<'a> RpcEnvelope<'a> {
     }
 
     /// Whether its method closes or removes a session.
-    pub(super) fn closes(&self) -> bool {
+    pub(super) fn closes_session(&self) -> bool {
         let method = self.method.as_deref();
         matches!(
             method,

@@ -125,7 +125,7 @@ async fn handle_delete(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     let principal = principal(&request)?;
-    let connection = registry.named(request.headers(), &principal)?;
+    let connection = registry.find_connection(request.headers(), &principal)?;
     connection.end();
     Ok(StatusCode::ACCEPTED.into_response())
 }
@@ -137,7 +137,10 @@ fn principal(request: &Request<Body>) -> Result<Principal, HttpRefusal> {
 }
 
 /// Returns the text of a header that may occur once.
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, HttpRefusal> {
+fn header_text<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a str>, HttpRefusal> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
         (None, _) => Ok(None),

@@ -12,8 +12,8 @@ use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
 use super::{
-    CONNECTION_ID, JSON, SESSION_ID, connection::HttpConnection, message::RpcEnvelope,
-    refusal::HttpRefusal, registry::ConnectionRegistry, text,
+    CONNECTION_ID, JSON, SESSION_ID, connection::HttpConnection, header_text, message::RpcEnvelope,
+    refusal::HttpRefusal, registry::ConnectionRegistry,
 };
 use crate::transport::ConnectionInput;
 
@@ -34,13 +34,13 @@ pub(super) async fn handle(
     }
     // Checked before the body is read: a client that names another principal's connection need not send it.
     let connection = match headers.contains_key(&CONNECTION_ID) {
-        true => Some(registry.named(&headers, principal)?),
+        true => Some(registry.find_connection(&headers, principal)?),
         false => None,
     };
     let body = read(&headers, body, registry.config.message_bytes).await?;
     let message = match RpcEnvelope::read(&body) {
         Some(message) => message,
-        None => return Err(what_else(&body)),
+        None => return Err(classify_non_message(&body)),
     };
     let initializes = message.method.as_deref() == Some("initialize");
     match (connection, initializes) {
@@ -51,7 +51,7 @@ pub(super) async fn handle(
             if !connection.may_send() {
                 return Err(HttpRefusal::TooFast);
             }
-            let line = checked(registry, &connection, &headers, &message, &body).await?;
+            let line = check_message(registry, &connection, &headers, &message, &body).await?;
             connection.send(ConnectionInput::Line(line)).await?;
             Ok(StatusCode::ACCEPTED.into_response())
         }
@@ -81,7 +81,7 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<String, H
 }
 
 /// Returns the error for a body that is not a message.
-fn what_else(body: &str) -> HttpRefusal {
+fn classify_non_message(body: &str) -> HttpRefusal {
     match serde_json::from_str::<&RawValue>(body) {
         Err(_) => HttpRefusal::NotJson,
         Ok(value) if value.get().starts_with('[') => HttpRefusal::Batch,
@@ -90,7 +90,7 @@ fn what_else(body: &str) -> HttpRefusal {
 }
 
 /// Returns the message to pass on. Rejects a message that names another client's requests or sessions.
-async fn checked(
+async fn check_message(
     registry: &ConnectionRegistry,
     connection: &HttpConnection,
     headers: &HeaderMap,
@@ -99,14 +99,16 @@ async fn checked(
 ) -> Result<String, HttpRefusal> {
     if message.is_answer() {
         // Some clients send errors without an id; these are passed on and answer nothing.
-        let unknown = message.id().is_some_and(|id| !connection.was_asked(id));
+        let unknown = message
+            .id()
+            .is_some_and(|id| !connection.has_sent_request(id));
         return match unknown {
             true => Err(HttpRefusal::NothingAsked),
             false => Ok(body.to_owned()),
         };
     }
     let named = message.session().map_err(|_| HttpRefusal::NamedTwice)?;
-    let header = text(headers, &SESSION_ID)?;
+    let header = header_text(headers, &SESSION_ID)?;
     let line = match (&named, header) {
         (Some(named), Some(header)) if named != header => return Err(HttpRefusal::OtherSession),
         (None, None) if message.needs_session() => return Err(HttpRefusal::NoSession),
@@ -116,8 +118,8 @@ async fn checked(
     if let Some(session) = named.as_deref().or(header) {
         let session = SessionId::from(session);
         registry.check_session(connection, &session).await?;
-        if let Some(id) = message.id().filter(|_| message.closes()) {
-            connection.closes(id, &session);
+        if let Some(id) = message.id().filter(|_| message.closes_session()) {
+            connection.remember_closing(id, &session);
         }
     }
     Ok(line)

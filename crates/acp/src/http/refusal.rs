@@ -82,7 +82,7 @@ impl HttpRefusal {
         }
     }
 
-    fn words(self) -> String {
+    fn message(self) -> String {
         let words = match self {
             Self::Nobody => "a token is needed",
             Self::Method => "only GET, POST and DELETE are served here",
@@ -134,7 +134,7 @@ impl HttpRefusal {
 
 impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response {
-        let words = self.words();
+        let words = self.message();
         let status = self.status();
         match self {
             // The servers of ACP's own project answer like this.

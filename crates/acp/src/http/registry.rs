@@ -10,7 +10,9 @@ use harn_lines::pace::{ClientQuotas, ClientSlot, RateAllowance};
 use harn_model::{Principal, SessionId};
 use harn_runtime::Hub;
 
-use super::{CONNECTION_ID, HttpConfig, connection::HttpConnection, refusal::HttpRefusal, text};
+use super::{
+    CONNECTION_ID, HttpConfig, connection::HttpConnection, header_text, refusal::HttpRefusal,
+};
 use crate::lock::lock;
 
 pub(super) struct ConnectionRegistry {
@@ -24,7 +26,7 @@ pub(super) struct ConnectionRegistry {
 impl ConnectionRegistry {
     pub(super) fn new(config: HttpConfig) -> Self {
         Self {
-            places: ClientQuotas::of(config.connections),
+            places: ClientQuotas::new(config.connections),
             config,
             beginnings: Mutex::default(),
             connections: Mutex::default(),
@@ -33,7 +35,7 @@ impl ConnectionRegistry {
 
     /// Returns the sessions of a principal.
     pub(super) fn hub(&self, principal: &Principal) -> Hub {
-        self.config.hub.of(principal.clone())
+        self.config.hub.for_principal(principal.clone())
     }
 
     /// Reserves a slot for a connection of a principal. No principal can take all slots.
@@ -51,14 +53,14 @@ impl ConnectionRegistry {
     }
 
     /// Returns the connection that a request names.
-    pub(super) fn named(
+    pub(super) fn find_connection(
         &self,
         headers: &HeaderMap,
         principal: &Principal,
     ) -> Result<Arc<HttpConnection>, HttpRefusal> {
-        let id = text(headers, &CONNECTION_ID)?.ok_or(HttpRefusal::NoConnection)?;
+        let id = header_text(headers, &CONNECTION_ID)?.ok_or(HttpRefusal::NoConnection)?;
         let found = lock(&self.connections).get(id).cloned();
-        let own = found.filter(|connection| connection.is_of(principal));
+        let own = found.filter(|connection| connection.belongs_to(principal));
         own.ok_or(HttpRefusal::UnknownConnection)
     }
 

@@ -90,7 +90,7 @@ mod tests {
     fn only_closed_sessions_without_a_reader_are_dropped() {
         let mut sessions = SessionStreams::new(3);
         let read = sessions.get_or_open(&id(0)).unwrap();
-        let _reader = read.read(None).unwrap();
+        let _reader = read.start_reader(None).unwrap();
         sessions.get_or_open(&id(1)).unwrap();
         let again = sessions.get_or_open(&id(2)).unwrap();
         assert!(sessions.get_or_open(&id(3)).is_none());

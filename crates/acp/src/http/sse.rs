@@ -13,9 +13,8 @@ use harn_model::{Principal, SessionId};
 use tokio::time::sleep;
 
 use super::{
-    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::SseReadGuard,
+    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::SseReadGuard, header_text,
     mailbox::RefollowReply, place::SseFrameId, refusal::HttpRefusal, registry::ConnectionRegistry,
-    text,
 };
 use crate::transport::{ConnectionInput, FollowId};
 
@@ -30,9 +29,9 @@ pub(super) async fn handle(
     if !accepts_events(headers) {
         return Err(HttpRefusal::Accept);
     }
-    let connection = registry.named(headers, principal)?;
-    let session = text(headers, &SESSION_ID)?.map(SessionId::from);
-    let after = match text(headers, &LAST_EVENT_ID)? {
+    let connection = registry.find_connection(headers, principal)?;
+    let session = header_text(headers, &SESSION_ID)?.map(SessionId::from);
+    let after = match header_text(headers, &LAST_EVENT_ID)? {
         Some(id) => Some(
             id.parse::<SseFrameId>()
                 .map_err(|_| HttpRefusal::LastEventId)?,
@@ -42,7 +41,7 @@ pub(super) async fn handle(
     if let Some(session) = &session {
         registry.check_session(&connection, session).await?;
     }
-    let reading = connection.read(session.as_ref(), after)?;
+    let reading = connection.start_reader(session.as_ref(), after)?;
     let body = SseBody {
         reading,
         parts: VecDeque::new(),
@@ -94,15 +93,15 @@ impl SseBody {
         // Lines that arrive during the pause are written at once.
         if std::mem::take(&mut self.rests) {
             tokio::select! {
-                () = sleep(connection.rest()) => {}
-                () = connection.ended() => {}
+                () = sleep(connection.write_pause()) => {}
+                () = connection.wait_until_ended() => {}
             }
         }
         loop {
-            let came = reader.came();
+            let came = reader.wait_for_lines();
             let taken = reader.take()?;
             if let Some((refollow, answer)) = taken.refollow {
-                let stream = refollow.stream();
+                let stream = refollow.follow_id();
                 let asked = connection.send(ConnectionInput::Refollow(refollow)).await;
                 self.asked = asked.is_ok().then_some((stream, answer));
             }
@@ -126,8 +125,8 @@ impl SseBody {
                 // Lines that are in the queue are sent before the end.
                 biased;
                 () = came => {}
-                stream = not_followed => reader.not_followed(stream),
-                () = connection.ended() => return None,
+                stream = not_followed => reader.end_catch_up(stream),
+                () = connection.wait_until_ended() => return None,
                 () = sleep(SIGN_OF_LIFE) => return Some(Bytes::from_static(b":\n\n")),
             }
         }

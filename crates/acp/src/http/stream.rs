@@ -75,13 +75,13 @@ impl MailboxStream {
     }
 
     /// Queues an event line. Waits a short time for room if there is a reader.
-    pub(super) async fn event(&self, stream: Option<FollowId>, id: EventId, line: Bytes) {
+    pub(super) async fn push_event(&self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         let takes = async {
             loop {
                 let room = self.room.notified();
                 {
                     let inner = lock(&self.inner);
-                    if inner.reader.is_none() || inner.mailbox.takes_event() {
+                    if inner.reader.is_none() || inner.mailbox.can_take_event() {
                         return;
                     }
                 }
@@ -90,18 +90,18 @@ impl MailboxStream {
         };
         // Without room the mailbox falls behind, and its reader has the session followed again.
         let _ = timeout(PATIENCE, takes).await;
-        lock(&self.inner).mailbox.event(stream, id, line);
+        lock(&self.inner).mailbox.push_event(stream, id, line);
         self.came.notify_waiters();
     }
 
     /// Queues a line without an event id, once there is room.
-    pub(super) async fn other(&self, stream: Option<FollowId>, other: NonEventLine) {
+    pub(super) async fn push_other(&self, stream: Option<FollowId>, other: NonEventLine) {
         loop {
             let room = self.room.notified();
             {
                 let mut inner = lock(&self.inner);
-                if inner.mailbox.takes_other() {
-                    inner.mailbox.other(stream, other);
+                if inner.mailbox.can_take_other() {
+                    inner.mailbox.push_other(stream, other);
                     break;
                 }
             }
@@ -111,8 +111,8 @@ impl MailboxStream {
     }
 
     /// Marks that all events arrived that existed when the session was followed again.
-    pub(super) fn caught_up(&self, stream: Option<FollowId>) {
-        lock(&self.inner).mailbox.caught_up(stream);
+    pub(super) fn mark_caught_up(&self, stream: Option<FollowId>) {
+        lock(&self.inner).mailbox.mark_caught_up(stream);
         self.came.notify_waiters();
     }
 
@@ -133,7 +133,7 @@ impl MailboxStream {
 
     /// Starts to read. A client that names its last line takes the stream from the current reader: usually that
     /// is the same client, whose last connection is not known to be closed.
-    pub(super) fn read(
+    pub(super) fn start_reader(
         self: &Arc<Self>,
         after: Option<SseFrameId>,
     ) -> Result<SseReader, HttpRefusal> {
@@ -160,7 +160,7 @@ impl MailboxStream {
 
 impl SseReader {
     /// Resolves when lines may have arrived. Call it before [`SseReader::take`] to miss none.
-    pub(super) fn came(&self) -> impl Future<Output = ()> {
+    pub(super) fn wait_for_lines(&self) -> impl Future<Output = ()> {
         self.stream.came.notified()
     }
 
@@ -183,14 +183,14 @@ impl SseReader {
         drop(inner);
         self.stream.room.notify_waiters();
         Some(SseBatch {
-            frames: frames.done(),
+            frames: frames.finish(),
             refollow,
         })
     }
 
     /// Ends the wait for repeated events: the session is not followed again.
-    pub(super) fn not_followed(&self, stream: FollowId) {
-        self.stream.caught_up(Some(stream));
+    pub(super) fn end_catch_up(&self, stream: FollowId) {
+        self.stream.mark_caught_up(Some(stream));
     }
 }
 
@@ -226,7 +226,7 @@ impl SseFrameParts {
         }
     }
 
-    fn done(mut self) -> VecDeque<Bytes> {
+    fn finish(mut self) -> VecDeque<Bytes> {
         self.cut();
         self.done
     }
@@ -255,8 +255,8 @@ mod tests {
             line: line.clone(),
             said_anew: false,
         };
-        lock(&stream.inner).mailbox.other(None, other);
-        let reader = stream.read(None).unwrap();
+        lock(&stream.inner).mailbox.push_other(None, other);
+        let reader = stream.start_reader(None).unwrap();
         let frames = reader.take().unwrap().frames;
         let bytes: usize = frames.iter().map(Bytes::len).sum();
         assert_eq!(bytes, b"id: 0+1\ndata: \n\n".len() + line.len());
@@ -272,15 +272,15 @@ mod tests {
     #[test]
     fn stream_that_sent_nothing_is_taken_over_without_a_frame_id() {
         let stream = Arc::new(MailboxStream::new(None));
-        let first = stream.read(None).unwrap();
-        let second = stream.read(None).unwrap();
+        let first = stream.start_reader(None).unwrap();
+        let second = stream.start_reader(None).unwrap();
         assert!(first.take().is_none());
         let line = Bytes::from_static(b"{}");
         let said_anew = false;
         lock(&stream.inner)
             .mailbox
-            .other(None, NonEventLine { line, said_anew });
+            .push_other(None, NonEventLine { line, said_anew });
         assert_eq!(second.take().unwrap().frames.len(), 1);
-        assert_eq!(stream.read(None).err(), Some(HttpRefusal::Busy));
+        assert_eq!(stream.start_reader(None).err(), Some(HttpRefusal::Busy));
     }
 }

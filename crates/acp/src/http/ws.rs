@@ -18,7 +18,7 @@ use futures::{
 };
 use harn_lines::{
     pace::{ClientSlot, RateAllowance},
-    ws::{WebSocketUpgrade, bounds, frames, reproach},
+    ws::{WebSocketUpgrade, close_reason, frames, socket_config},
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
@@ -68,7 +68,7 @@ pub(super) fn handle(
     let hub = registry.hub(principal);
     let id = (registry.config.new_id)().ok_or(HttpRefusal::Ended)?;
     let id = HeaderValue::from_str(&id).map_err(|_| HttpRefusal::Ended)?;
-    let (mut response, socket) = upgrade.accept(bounds(registry.config.message_bytes));
+    let (mut response, socket) = upgrade.accept(socket_config(registry.config.message_bytes));
     tokio::spawn(async move {
         let Ok(socket) = socket.await else {
             return;
@@ -111,7 +111,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     ending: CancellationToken,
 ) {
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
+    let (outgoing, queue) = transport::outgoing_with_limits(OutgoingLimits {
         bytes: WRITE_BYTES,
         chunks: CHUNKS,
         ahead_bytes: WRITE_BYTES,
@@ -173,7 +173,7 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
             }
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
             Ok(Message::Close(_)) => return None,
-            Err(error) => return Some(reproach(&error)),
+            Err(error) => return Some(close_reason(&error)),
         }
     }
     None
@@ -207,8 +207,8 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
             return sink;
         }
         tokio::select! {
-            () = sleep(member.rest()) => {}
-            () = queue.hurried() => {}
+            () = sleep(member.write_pause()) => {}
+            () = queue.wait_for_hurry() => {}
         }
     }
 }

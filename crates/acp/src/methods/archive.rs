@@ -11,7 +11,7 @@ use agent_client_protocol::{
 };
 use harn_model::SessionId;
 
-use super::close::{may_change, wind_up};
+use super::close::{close_and_drain, may_change};
 use crate::{connection::Peer, error, ext::sender::SenderParams};
 
 /// Archives a session; closes it first, as `session/close` does.
@@ -20,11 +20,11 @@ pub(crate) async fn archive(
     request: ArchiveSessionRequest,
 ) -> Result<ArchiveSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::from_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
-    wind_up(&peer, &id).await;
+    close_and_drain(&peer, &id).await;
     let archived = peer.hub.archive(&id).await;
-    archived.map_err(|e| error::session_of(&id, &e))?;
+    archived.map_err(|e| error::session_error_for(&id, &e))?;
     Ok(ArchiveSessionResponse::new())
 }
 
@@ -33,9 +33,9 @@ pub(crate) async fn unarchive(
     request: UnarchiveSessionRequest,
 ) -> Result<UnarchiveSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::from_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
     let listed = peer.hub.unarchive(&id).await;
-    listed.map_err(|e| error::session_of(&id, &e))?;
+    listed.map_err(|e| error::session_error_for(&id, &e))?;
     Ok(UnarchiveSessionResponse::new())
 }

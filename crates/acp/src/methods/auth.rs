@@ -15,7 +15,7 @@ pub(crate) fn authenticate(
     request: &AuthenticateRequest,
 ) -> Result<AuthenticateResponse, Error> {
     let support = peer.facts().terminal_auth;
-    match support.offered(peer.config.terminal_auth.as_ref()) {
+    match support.offered_method(peer.config.terminal_auth.as_ref()) {
         Some(method) if *method.id == *request.method_id.0 => Ok(AuthenticateResponse::new()),
         offered => Err(error::unknown_auth_method(offered.map(|it| it.id))),
     }

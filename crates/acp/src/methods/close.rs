@@ -11,7 +11,7 @@ use agent_client_protocol::{
 use harn_model::{Actor, SessionId};
 use harn_runtime::{DriverAction, JournalError, NotInControl, SessionError};
 
-use super::{attached, drive};
+use super::{attached_session, drive};
 use crate::{connection::Peer, error, ext::sender::SenderParams};
 
 pub(crate) async fn close(
@@ -19,9 +19,13 @@ pub(crate) async fn close(
     request: CloseSessionRequest,
 ) -> Result<CloseSessionResponse, Error> {
     let id = request.session_id;
-    let mut actor = SenderParams::of_meta(request.meta.as_ref());
-    drive(&*attached(&peer, &id)?, DriverAction::Steer, &mut actor)?;
-    wind_up(&peer, &SessionId::new(id.0)).await;
+    let mut actor = SenderParams::from_meta(request.meta.as_ref());
+    drive(
+        &*attached_session(&peer, &id)?,
+        DriverAction::Steer,
+        &mut actor,
+    )?;
+    close_and_drain(&peer, &SessionId::new(id.0)).await;
     Ok(CloseSessionResponse::new())
 }
 
@@ -30,9 +34,9 @@ pub(crate) async fn delete(
     request: DeleteSessionRequest,
 ) -> Result<DeleteSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::from_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
-    wind_up(&peer, &id).await;
+    close_and_drain(&peer, &id).await;
     match peer.hub.delete(&id).await {
         // A missing session counts as deleted, as the protocol's compatibility kit advises: a client that
         // retries, or that shows an old list, has no error to report.
@@ -49,7 +53,11 @@ pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Resu
     if let Some(attached) = peer.attached(id) {
         return drive(&attached, DriverAction::Steer, actor).map(drop);
     }
-    let Some(state) = peer.hub.live(id).map(|session| session.live_state()) else {
+    let Some(state) = peer
+        .hub
+        .live_session(id)
+        .map(|session| session.live_state())
+    else {
         return Ok(());
     };
     if state.controller.is_none() && state.clients == 0 && !state.active_prompt {
@@ -61,10 +69,10 @@ pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Resu
 }
 
 /// Closes a session and waits until its last updates and answers are queued.
-pub(super) async fn wind_up(peer: &Peer, id: &SessionId) {
+pub(super) async fn close_and_drain(peer: &Peer, id: &SessionId) {
     let open = peer.attached(id);
     peer.hub.close(id).await;
     if let Some(attached) = open {
-        attached.drained().await;
+        attached.wait_until_drained().await;
     }
 }

@@ -9,9 +9,9 @@ use agent_client_protocol::{
 };
 use harn_runtime::{DriverAction, SettingError};
 
-use super::{attached, drive};
+use super::{attached_session, drive};
 use crate::{
-    answer::answer_behind,
+    answer::answer_after_update,
     connection::Peer,
     error,
     ext::sender::SenderParams,
@@ -20,24 +20,24 @@ use crate::{
 
 pub(crate) async fn set_mode(peer: &Peer, request: SetSessionModeRequest, to: Responder) {
     let set = async {
-        let attached = attached(peer, &request.session_id)?;
-        let mut actor = SenderParams::of_meta(request.meta.as_ref());
+        let attached = attached_session(peer, &request.session_id)?;
+        let mut actor = SenderParams::from_meta(request.meta.as_ref());
         let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
         let seq = driver.set_mode(&request.mode_id.0).await;
         Ok((attached.clone(), seq.map_err(|e| error::setting(&e))?))
     };
-    answer_behind(to, set.await, |_| SetSessionModeResponse::new());
+    answer_after_update(to, set.await, |_| SetSessionModeResponse::new());
 }
 
 pub(crate) async fn set_option(peer: &Peer, request: SetSessionConfigOptionRequest, to: Responder) {
     let set = async {
-        let attached = attached(peer, &request.session_id)?;
+        let attached = attached_session(peer, &request.session_id)?;
         let SessionConfigOptionValue::ValueId { value } = &request.value else {
             return Err(error::bad_params(
                 "every option of this agent takes a value id",
             ));
         };
-        let mut actor = SenderParams::of_meta(request.meta.as_ref());
+        let mut actor = SenderParams::from_meta(request.meta.as_ref());
         let session = drive(&attached, DriverAction::Steer, &mut actor)?;
         let set = match &*request.config_id.0 {
             MODE_OPTION => session.set_mode(&value.0).await,
@@ -47,7 +47,7 @@ pub(crate) async fn set_option(peer: &Peer, request: SetSessionConfigOptionReque
         Ok((attached.clone(), seq))
     };
     // The answer is the full list.
-    answer_behind(to, set.await, |session| {
+    answer_after_update(to, set.await, |session| {
         SetSessionConfigOptionResponse::new(settings::config_options(session))
     });
 }

@@ -9,7 +9,7 @@ use harn_runtime::{DriverAction, HitlError};
 
 use super::drive;
 use crate::{
-    answer::answer_behind,
+    answer::answer_after_update,
     attached::AttachedSession,
     connection::Peer,
     error,
@@ -19,19 +19,19 @@ use crate::{
 
 /// Answers once the response is written and its updates are queued.
 pub(crate) async fn respond(peer: &Peer, response: HitlResponse, to: Responder) {
-    answer_behind(to, take(peer, response).await, |_| HitlRespondResult {
-        ok: true,
+    answer_after_update(to, write_response(peer, response).await, |_| {
+        HitlRespondResult { ok: true }
     });
 }
 
-async fn take(
+async fn write_response(
     peer: &Peer,
     mut response: HitlResponse,
 ) -> Result<(Arc<AttachedSession>, Seq), Error> {
     if !names_people(peer.facts()) {
         response.reviewer = Some(peer.hub.principal().as_str().to_owned());
     }
-    let asked = peer.asking(&response.request_id);
+    let asked = peer.find_session_asking(&response.request_id);
     let unknown = || HitlError::Unknown(response.request_id.clone());
     let attached = asked.ok_or_else(|| error::hitl(&unknown()))?;
     let driver = drive(
@@ -40,7 +40,7 @@ async fn take(
         &mut SenderParams::default().actor(),
     )?;
     // A client that takes control from here on gets the question, and this answer no longer counts.
-    let written = match attached.session.asked() {
+    let written = match attached.session.answering_term() {
         (Some(term), _) => attached.session.hitl_respond(response.clone(), term).await,
         (None, _) => driver.hitl_respond(response.clone()).await,
     };

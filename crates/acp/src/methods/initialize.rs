@@ -13,7 +13,7 @@ use crate::{
 
 pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, Error> {
     let client = &request.client_capabilities;
-    let wish = ext::client::wish(client.meta.as_ref());
+    let wish = ext::client::parse_client_meta(client.meta.as_ref());
     if let Some(client) = &request.client_info {
         peer.learn_name(&client.name);
     }
@@ -27,10 +27,10 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
             same_machine: peer.config.on_this_machine,
         },
         declares_harn: wish.declares_harn(),
-        terminal_auth: TerminalAuthSupport::declared(client),
+        terminal_auth: TerminalAuthSupport::from_capabilities(client),
     });
     let auth = facts
         .terminal_auth
-        .listed(peer.config.terminal_auth.as_ref());
+        .auth_methods(peer.config.terminal_auth.as_ref());
     capabilities::initialize(peer.hub.profile(), facts, auth)
 }

@@ -6,7 +6,7 @@ use harn_model::{Actor, ContentBlock, ControlKind, DeliveryMode, MessageId};
 use harn_runtime::{AppliedControl, ControlError, Driver, DriverAction};
 use serde_json::Value;
 
-use super::{drive, steered};
+use super::{drive, session_to_steer};
 use crate::{
     attached::AttachedSession,
     connection::Peer,
@@ -23,13 +23,13 @@ use crate::{
 };
 
 pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Result<Value, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let content = from_wire::content(params.content.unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
     let mut actor = params.sender.actor();
     let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let mode = params.mode.into();
-    let injected = held(&attached, driver, mode, content, &actor, gate).await;
+    let injected = inject_with_held_outcome(&attached, driver, mode, content, &actor, gate).await;
     let session = ControlSubject::Session(params.session_id.as_str());
     let (id, done) = injected.map_err(|e| error::control(&e, session))?;
     let injected = InjectResult {
@@ -44,7 +44,7 @@ pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Res
 }
 
 /// Injects a message; its outcome waits behind the answer.
-async fn held(
+async fn inject_with_held_outcome(
     attached: &AttachedSession,
     driver: Driver<'_>,
     mode: DeliveryMode,
@@ -60,7 +60,7 @@ async fn held(
     });
     let injected = injected.await;
     if let Some(asked) = &asked {
-        attached.settled(asked, &injected);
+        attached.release_if_no_outcome(asked, &injected);
     }
     injected
 }
@@ -70,12 +70,15 @@ pub(crate) async fn revoke(
     params: RevokeInjectParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(ControlKind::RevokeInject, Some(id));
     let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let revoked = driver.revoke_inject(MessageId::new(id), actor);
-    changed(id, attached.held(asked, gate, revoked).await)
+    change_result(
+        id,
+        attached.run_with_held_outcome(asked, gate, revoked).await,
+    )
 }
 
 pub(crate) async fn replace(
@@ -83,16 +86,19 @@ pub(crate) async fn replace(
     params: ReplaceInjectParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(ControlKind::ReplaceInject, Some(id));
     let content = from_wire::content(params.content.unwrap_or_default());
     let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let replaced = driver.replace_inject(MessageId::new(id), content, actor);
-    changed(id, attached.held(asked, gate, replaced).await)
+    change_result(
+        id,
+        attached.run_with_held_outcome(asked, gate, replaced).await,
+    )
 }
 
-fn changed(id: &str, changed: Result<AppliedControl, ControlError>) -> Result<Value, Error> {
+fn change_result(id: &str, changed: Result<AppliedControl, ControlError>) -> Result<Value, Error> {
     let done = changed.map_err(|e| error::control(&e, ControlSubject::Message(id)))?;
     let changed = InjectChangeResult {
         message_id: id,
@@ -101,8 +107,8 @@ fn changed(id: &str, changed: Result<AppliedControl, ControlError>) -> Result<Va
     Ok(serde_json::to_value(changed)?)
 }
 
-pub(crate) fn pending(peer: &Peer, params: &SessionParams) -> Result<Value, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+pub(crate) fn list_pending(peer: &Peer, params: &SessionParams) -> Result<Value, Error> {
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let pending = attached.session.pending();
     Ok(serde_json::to_value(PendingInjections::new(&pending))?)
 }

@@ -25,17 +25,19 @@ pub(crate) async fn handle(
         cwd: request.cwd,
         live,
         prompted: true,
-        archived: archived(request.archived)?,
+        archived: archive_filter(request.archived)?,
     };
     let page = peer.hub.list(filter, request.cursor).await;
     let page = page.map_err(|e| error::session(&e))?;
     let dialect = peer.facts().dialect;
     let sessions = page.sessions.into_iter();
-    let sessions = sessions.map(|session| info(session, dialect)).collect();
+    let sessions = sessions
+        .map(|session| session_info(session, dialect))
+        .collect();
     Ok(ListSessionsResponse::new(sessions).next_cursor(page.next))
 }
 
-fn archived(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error> {
+fn archive_filter(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error> {
     match wanted.unwrap_or_default() {
         SessionArchiveFilter::Exclude => Ok(ArchiveFilter::Exclude),
         SessionArchiveFilter::Include => Ok(ArchiveFilter::Include),
@@ -46,10 +48,12 @@ fn archived(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error
     }
 }
 
-fn info(session: ListedSession, dialect: Dialect) -> SessionInfo {
+fn session_info(session: ListedSession, dialect: Dialect) -> SessionInfo {
     // Plain clients print unknown data.
     let plain = dialect.profile == Profile::Acp;
-    let extension = (!plain).then(|| ext::live::listed(&session)).flatten();
+    let extension = (!plain)
+        .then(|| ext::live::listed_session_meta(&session))
+        .flatten();
     let summary = session.summary;
     let meta = summary.meta;
     let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(summary.updated);

@@ -25,25 +25,30 @@ use harn_runtime::{Driver, DriverAction};
 use crate::{attached::AttachedSession, connection::Peer, error, ext::sender::NonBlankName};
 
 /// Returns the session, if this client has it open.
-pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<AttachedSession>, Error> {
+pub(crate) fn attached_session(
+    peer: &Peer,
+    id: &schema::SessionId,
+) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id.0.clone()));
     open.ok_or_else(|| error::unknown_session(&id.0))
 }
 
 /// Returns the session for a method that steers a turn; these have their own error.
-pub(crate) fn steered(peer: &Peer, id: &str) -> Result<Arc<AttachedSession>, Error> {
+pub(crate) fn session_to_steer(peer: &Peer, id: &str) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id));
     open.ok_or_else(|| error::nothing_to_steer(id))
 }
 
 /// Returns the named session, or the only open one if none is named.
-pub(crate) fn steered_or_only(
+pub(crate) fn session_to_steer_or_only(
     peer: &Peer,
     id: Option<&NonBlankName>,
 ) -> Result<Arc<AttachedSession>, Error> {
     match id {
-        Some(id) => steered(peer, id.as_str()),
-        None => peer.only().ok_or_else(error::which_session),
+        Some(id) => session_to_steer(peer, id.as_str()),
+        None => peer
+            .only_open_session()
+            .ok_or_else(error::ambiguous_session),
     }
 }
 

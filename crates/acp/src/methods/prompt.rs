@@ -8,7 +8,7 @@ use harn_runtime::DriverAction;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{attached, drive, steered};
+use super::{attached_session, drive, session_to_steer};
 use crate::{
     answer::answer,
     attached::AttachedSession,
@@ -38,12 +38,12 @@ async fn submit(
     request: PromptRequest,
     responder: &mut Option<Responder>,
 ) -> Result<(), Error> {
-    let attached = attached(peer, &request.session_id)?;
+    let attached = attached_session(peer, &request.session_id)?;
     let blocks = from_wire::prompt(request.prompt).map_err(error::bad_params)?;
     let cancelled = responder.as_ref().map(Responder::cancellation);
     let watch = CancellationToken::new();
     let guard = watch.clone().drop_guard();
-    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::from_meta(request.meta.as_ref());
     let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let submitted = driver.prompt(blocks, |turn| {
         if let Some(responder) = responder.take() {
@@ -56,7 +56,7 @@ async fn submit(
         peer.spawn(async move {
             tokio::select! {
                 () = watch.cancelled() => {}
-                () = cancelled.cancelled() => called_off(&attached, turn).await,
+                () = cancelled.cancelled() => cancel_withdrawn_prompt(&attached, turn).await,
             }
         });
     }
@@ -64,7 +64,7 @@ async fn submit(
 }
 
 /// Cancels the turn of a prompt that `$/cancel_request` cancelled.
-async fn called_off(attached: &AttachedSession, turn: TurnId) {
+async fn cancel_withdrawn_prompt(attached: &AttachedSession, turn: TurnId) {
     let mut actor = SenderParams::default().actor();
     let driver = match drive(attached, DriverAction::Steer, &mut actor) {
         Ok(driver) => driver,
@@ -77,8 +77,8 @@ async fn called_off(attached: &AttachedSession, turn: TurnId) {
 
 /// Cancels the current turn. Selects it when the message is read; a late cancel must not reach the next one.
 pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
-    let mut actor = SenderParams::lenient(&params.rest);
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
+    let mut actor = SenderParams::read_actor_leniently(&params.rest);
     let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let cancelled = driver.cancel_for(attached.cancel_target(), actor);
     if let Err(refused) = cancelled.await {
@@ -94,13 +94,13 @@ pub(crate) async fn cancel_request(
     gate: Gate,
 ) -> Result<Value, Error> {
     let id = params.session_id.as_str();
-    let attached = steered(peer, id)?;
-    let mut actor = SenderParams::lenient(&params.rest);
+    let attached = session_to_steer(peer, id)?;
+    let mut actor = SenderParams::read_actor_leniently(&params.rest);
     let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let target = attached.cancel_target();
     let asked = ControlKey::new(ControlKind::Cancel, target.as_ref().map(TurnId::as_str));
     let cancelled = driver.cancel_for(target, actor.clone());
-    let cancelled = attached.held(asked, gate, cancelled).await;
+    let cancelled = attached.run_with_held_outcome(asked, gate, cancelled).await;
     let done = cancelled.map_err(|e| error::control(&e, ControlSubject::Turn(id)))?;
     let cancelled = CancelResult {
         session_id: id,

@@ -9,7 +9,7 @@ use harn_runtime::DriverAction;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{drive, steered, steered_or_only};
+use super::{drive, session_to_steer, session_to_steer_or_only};
 use crate::{
     attached::AttachedSession,
     connection::Peer,
@@ -35,7 +35,7 @@ impl RemindRequest {
         const METHOD: &str = "session/remind";
         let all = Value::Object(params);
         let named = ResumeParams::deserialize(&all).map_err(|e| error::params(METHOD, &e))?;
-        let attached = steered_or_only(peer, named.session_id.as_ref())?;
+        let attached = session_to_steer_or_only(peer, named.session_id.as_ref())?;
         let sender = SenderParams::deserialize(&all);
         let Value::Object(params) = all else {
             return Err(error::bad_params("params must be an object"));
@@ -61,7 +61,10 @@ pub(crate) async fn remind(
     let given = wanted.reminder.reminder.id.clone();
     let asked = ControlKey::new(ControlKind::Remind, None);
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
-    let reminded = wanted.attached.held(asked, gate, reminded).await;
+    let reminded = wanted
+        .attached
+        .run_with_held_outcome(asked, gate, reminded)
+        .await;
     let about = match given.as_str() {
         "" => ControlSubject::Session(session.id().as_str()),
         id => ControlSubject::Reminder(id),
@@ -89,12 +92,12 @@ pub(crate) async fn revoke(
     params: RevokeReminderParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.reminder_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(ControlKind::RevokeReminder, Some(id));
     let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let revoked = driver.revoke_reminder(id, actor);
-    let revoked = attached.held(asked, gate, revoked).await;
+    let revoked = attached.run_with_held_outcome(asked, gate, revoked).await;
     let done = revoked.map_err(|e| error::control(&e, ControlSubject::Reminder(id)))?;
     let revoked = RevokeReminderResult {
         reminder_id: id,
@@ -104,7 +107,7 @@ pub(crate) async fn revoke(
 }
 
 pub(crate) async fn resume(peer: &Peer, params: ResumeParams) -> Result<ResumeResult, Error> {
-    let attached = steered_or_only(peer, params.session_id.as_ref())?;
+    let attached = session_to_steer_or_only(peer, params.session_id.as_ref())?;
     let driver = drive(
         &attached,
         DriverAction::Steer,

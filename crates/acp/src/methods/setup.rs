@@ -43,7 +43,7 @@ pub(crate) fn fork(
         let new = new_session(request.cwd, request.additional_directories);
         let source = SessionId::new(request.session_id.0);
         let forked = hub.fork(&source, new).await;
-        forked.map_err(|e| error::session_of(&source, &e))
+        forked.map_err(|e| error::session_error_for(&source, &e))
     });
 }
 
@@ -76,7 +76,7 @@ fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
         servers: request.servers,
         directories: None,
     };
-    begin(peer, to, None, made, inputs);
+    open_from_now(peer, to, None, made, inputs);
 }
 
 /// Opens an existing session. Replays it from behind the line that the request names, or from its beginning if
@@ -101,11 +101,11 @@ fn reopen<T>(
     let hub = peer.hub.clone();
     let opened = async move {
         let opened = hub.open(&id, Some(&cwd)).await;
-        opened.map_err(|e| error::session_of(&id, &e))
+        opened.map_err(|e| error::session_error_for(&id, &e))
     };
     match is_told || after.is_some() {
-        true => go_on(peer, to, lane, opened, after, inputs),
-        false => begin(peer, to, Some(lane), opened, inputs),
+        true => open_with_replay(peer, to, lane, opened, after, inputs),
+        false => open_from_now(peer, to, Some(lane), opened, inputs),
     }
 }
 
@@ -127,7 +127,7 @@ fn opened_session(session: &Observer, is_new: bool) -> OpenedSession {
         session_id: is_new.then(|| wire_id(session.id())),
         modes: mode_state(session),
         config_options: config_options(session),
-        meta: mcp::answer(&session.mcp_servers()),
+        meta: mcp::answer_meta(&session.mcp_servers()),
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct ResumableRequest<T> {
 
 /// Opens a session in a task, replays it from its beginning or from behind a line, answers, and follows it from
 /// there. Rejects a line that the session has not reached before anything changes.
-fn go_on(
+fn open_with_replay(
     peer: &Arc<Peer>,
     to: Responder,
     lane: LaneSlot,
@@ -162,9 +162,9 @@ fn go_on(
 ) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
-        lane.come().await;
+        lane.wait_for_earlier().await;
         let found = opened.await.and_then(|session| {
-            let from = from(&session, after);
+            let from = subscribe_after(&session, after);
             let from = from.ok_or_else(|| error::unknown_event(session.id()))?;
             Ok((session, from))
         });
@@ -172,8 +172,8 @@ fn go_on(
             Ok(found) => found,
             Err(error) => return answer::<()>(to, Err(error)),
         };
-        let attached = sit(&peer, &session);
-        equip(&attached, inputs).await;
+        let attached = attach_opener(&peer, &session);
+        apply_inputs(&attached, inputs).await;
         let observer = session.observer();
         let result: LateAnswer =
             Box::new(move || Ok(serde_json::to_value(opened_session(&observer, false))?));
@@ -183,14 +183,14 @@ fn go_on(
             open,
             answer: Some((Box::new(to), result)),
         };
-        instead(&peer, &attached, from, replay, FollowId::begin()).await;
+        follow_instead(&peer, &attached, from, replay, FollowId::next_id()).await;
     });
 }
 
 /// Opens a session in a task, answers, and follows it from now on behind the answer. An existing follow of it
 /// continues: nothing is missed and nothing is sent twice. A new session has no lane: no other request can name
 /// it.
-fn begin(
+fn open_from_now(
     peer: &Arc<Peer>,
     to: Responder,
     lane: Option<LaneSlot>,
@@ -200,37 +200,37 @@ fn begin(
     let peer = peer.clone();
     peer.clone().spawn(async move {
         if let Some(lane) = &lane {
-            lane.come().await;
+            lane.wait_for_earlier().await;
         }
         let session = match opened.await {
             Ok(session) => session,
             Err(error) => return answer::<()>(to, Err(error)),
         };
-        after_its_end(&peer, &session).await;
+        wait_for_earlier_end(&peer, &session).await;
         // Before the answer is built: a change in between is sent as an update.
         let from = session.subscribe_from_now();
-        let attached = sit(&peer, &session);
-        equip(&attached, inputs).await;
+        let attached = attach_opener(&peer, &session);
+        apply_inputs(&attached, inputs).await;
         let response = opened_session(&session, lane.is_none());
         let commands = session.commands();
         let open = session.open_asks();
         if peer.attach(&attached) {
-            let gate = peer.order.gates.behind(to.raw_id());
+            let gate = peer.order.gates.gate_behind_answer(to.raw_id());
             let opening = FollowStart::Fresh(gate, open, commands);
-            follow(&peer, &attached, from, opening, FollowId::begin());
+            follow(&peer, &attached, from, opening, FollowId::next_id());
         } else if let Some(followed) = peer.attached(session.id()) {
-            followed.open();
+            followed.mark_opened_by_client();
         }
         answer(to, Ok(response));
     });
 }
 
 /// Waits for the end of an earlier follow, if the session was closed and opened again.
-pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
+pub(crate) async fn wait_for_earlier_end(peer: &Peer, session: &Controller) {
     if let Some(closed) = peer.attached(session.id())
         && !closed.session.is_same(session)
     {
-        closed.drained().await;
+        closed.wait_until_drained().await;
     }
 }
 
@@ -245,10 +245,10 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
     let lane = peer.order.lanes.enter(&session);
     let peer = peer.clone();
     peer.clone().spawn(async move {
-        lane.come().await;
+        lane.wait_for_earlier().await;
         let found = match peer.attached(&session) {
             None => Err(RefollowError::NotOpen),
-            Some(earlier) => match from(&earlier.session, Some(after)) {
+            Some(earlier) => match subscribe_after(&earlier.session, Some(after)) {
                 None => Err(RefollowError::UnknownEvent),
                 Some((from, open)) => Ok((earlier, from, open)),
             },
@@ -264,14 +264,14 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
             open,
             answer: None,
         };
-        let attached = earlier.again();
-        instead(&peer, &attached, from, replay, stream).await;
+        let attached = earlier.reattach();
+        follow_instead(&peer, &attached, from, replay, stream).await;
     });
 }
 
 /// Returns a subscription from behind this line, and the questions that were open before it; none if the
 /// session has not reached the line.
-pub(crate) fn from(
+pub(crate) fn subscribe_after(
     session: &Observer,
     after: Option<EventId>,
 ) -> Option<(Subscription, Vec<PermissionAsked>)> {
@@ -279,25 +279,25 @@ pub(crate) fn from(
         // The stream from its beginning contains all questions.
         return Some((session.subscribe(Seq::ZERO), Vec::new()));
     };
-    let from = session.subscribe(after.whole());
+    let from = session.subscribe(after.last_whole_event());
     (after.seq() <= from.head()).then(|| (from, session.open_asks()))
 }
 
 /// Follows a session and ends an earlier follow of it.
-async fn instead(
+async fn follow_instead(
     peer: &Arc<Peer>,
     attached: &Arc<AttachedSession>,
     from: Subscription,
     replay: ReplayPlan,
     stream: FollowId,
 ) {
-    replace(peer, attached).await;
+    stop_and_replace(peer, attached).await;
     follow(peer, attached, from, FollowStart::Replay(replay), stream);
 }
 
 /// Replaces an earlier attachment and stops its follow: two streams of one session would mix.
-pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
-    if let Some(earlier) = peer.attach_instead(attached) {
+pub(crate) async fn stop_and_replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
+    if let Some(earlier) = peer.replace_attached(attached) {
         earlier.stop().await;
         attached.take_over(&earlier);
     }
@@ -305,7 +305,7 @@ pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
 
 /// Attaches a connection that opens a session: it drives the session while no other client does. If it has a
 /// seat already, the clients on it stay.
-fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
+fn attach_opener(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
     let seat = match peer.seat(session) {
         Some(seat) => {
             seat.claim();
@@ -318,7 +318,7 @@ fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
 
 /// Adds servers and replaces directories for the client that controls the session: both widen what its agent
 /// can reach, and the other clients only observe.
-async fn equip(attached: &AttachedSession, inputs: SessionInputs) {
+async fn apply_inputs(attached: &AttachedSession, inputs: SessionInputs) {
     let SessionInputs {
         servers,
         directories,
@@ -343,7 +343,7 @@ async fn equip(attached: &AttachedSession, inputs: SessionInputs) {
 /// Takes a seat on a session for this connection.
 pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: SeatClaim) -> Arc<Seat> {
     let host = Arc::new(ClientHost::new(peer));
-    Arc::new(session.sit(&peer.seat_name(), host, claim))
+    Arc::new(session.take_seat(&peer.seat_name(), host, claim))
 }
 
 fn new_session(cwd: PathBuf, additional_directories: Vec<PathBuf>) -> NewSession {

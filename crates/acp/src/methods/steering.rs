@@ -5,7 +5,7 @@ use agent_client_protocol::Error;
 use harn_model::{ContentBlock, ControlKind, ControlResult, MessageId};
 use harn_runtime::{ControlError, Driver, DriverAction, PromptError};
 
-use super::{drive, steered};
+use super::{drive, session_to_steer};
 use crate::{
     attached::AttachedSession,
     connection::Peer,
@@ -20,10 +20,10 @@ pub(crate) async fn steer(
     mut params: SteeringParams,
     gate: Gate,
 ) -> Result<SteeringResult, Error> {
-    let attached = steered(peer, params.session_id.as_str())?;
+    let attached = session_to_steer(peer, params.session_id.as_str())?;
     let content = from_wire::blocks("prompt", params.prompt.take().unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
-    let when_idle = params.when_idle();
+    let when_idle = params.idle_behavior();
     let mut asked = None;
     let named = |id: &MessageId| {
         let it = ControlKey::new(ControlKind::Inject, Some(id.as_str()));
@@ -42,9 +42,9 @@ pub(crate) async fn steer(
         }) => {}
         Err(refused) => {
             if let Some(asked) = &asked {
-                attached.settled(asked, &steered);
+                attached.release_if_no_outcome(asked, &steered);
             }
-            return Ok(failed(refused));
+            return Ok(failed_result(refused));
         }
     }
     // Nothing was written, so there is no outcome to send: the gate is used for the prompt instead.
@@ -85,7 +85,7 @@ async fn start(
     }
 }
 
-fn failed(refused: &ControlError) -> SteeringResult {
+fn failed_result(refused: &ControlError) -> SteeringResult {
     let reason = match refused {
         ControlError::Refused { result, .. } => result.as_str(),
         ControlError::Unfit(_) => "unsupported_content",

@@ -20,13 +20,13 @@ pub(crate) fn set(peer: &Arc<Peer>, request: Result<SetSessionTitleRequest, Erro
     peer.clone().spawn(async move {
         let set = async {
             let request = request?;
-            let title = one_line(&request.title)?;
+            let title = to_one_line(&request.title)?;
             let id = SessionId::new(request.session_id.0);
-            let mut actor = SenderParams::of_meta(request.meta.as_ref());
+            let mut actor = SenderParams::from_meta(request.meta.as_ref());
             let Some(attached) = peer.attached(&id) else {
                 may_change(&peer, &id, &mut actor)?;
                 let stored = peer.hub.set_title(&id, &title).await;
-                stored.map_err(|e| error::session_of(&id, &e))?;
+                stored.map_err(|e| error::session_error_for(&id, &e))?;
                 return Ok((title, None));
             };
             let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
@@ -46,7 +46,7 @@ pub(crate) fn set(peer: &Arc<Peer>, request: Result<SetSessionTitleRequest, Erro
 }
 
 /// Returns the title to store: one line without control characters, cut to `LONGEST`.
-fn one_line(title: &str) -> Result<String, Error> {
+fn to_one_line(title: &str) -> Result<String, Error> {
     let words: Vec<_> = title.split_whitespace().collect();
     let line = words.join(" ");
     let line = line.chars().filter(|c| !c.is_control());
@@ -66,15 +66,15 @@ mod tests {
     #[test]
     fn a_title_is_one_line_that_is_not_empty() {
         assert_eq!(
-            one_line("  The\n leaking\tbucket ").unwrap(),
+            to_one_line("  The\n leaking\tbucket ").unwrap(),
             "The leaking bucket"
         );
-        assert_eq!(one_line("a\u{1b}[31mb\0").unwrap(), "a[31mb");
+        assert_eq!(to_one_line("a\u{1b}[31mb\0").unwrap(), "a[31mb");
         let long = "ü".repeat(LONGEST + 1);
-        assert_eq!(one_line(&long).unwrap().chars().count(), LONGEST);
+        assert_eq!(to_one_line(&long).unwrap().chars().count(), LONGEST);
         for empty in ["", " \n\t", "\u{1b}\u{7}", "\0 \0"] {
             assert_eq!(
-                i32::from(one_line(empty).unwrap_err().code),
+                i32::from(to_one_line(empty).unwrap_err().code),
                 -32602,
                 "{empty:?}"
             );

@@ -20,7 +20,7 @@ pub(super) struct Backlog {
 
 impl Backlog {
     /// Counts a line from the client; first waits while its answers pile up.
-    pub(super) async fn take(&self, bytes: usize) {
+    pub(super) async fn wait_and_count(&self, bytes: usize) {
         loop {
             // Created before the check, so that no notification in between is missed.
             let moved = self.moved.notified();
@@ -35,7 +35,7 @@ impl Backlog {
     }
 
     /// Runs the future that queues an answer, and resets the count.
-    pub(super) async fn answer<T>(&self, queueing: impl Future<Output = T>) -> T {
+    pub(super) async fn queue_answer<T>(&self, queueing: impl Future<Output = T>) -> T {
         self.stuck.store(true, Ordering::Release);
         let queued = queueing.await;
         self.asked.store(0, Ordering::Release);

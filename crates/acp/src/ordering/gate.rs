@@ -10,7 +10,7 @@ use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
 use harn_model::{ControlKind, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
-use super::route::{named, params};
+use super::route::{named_params, named_session};
 use crate::{lock::lock, transport::FollowId};
 
 /// Gates behind answers, by request id, and behind our own questions, by the call that they name.
@@ -40,13 +40,13 @@ pub(super) struct QuestionLatch {
 }
 
 impl Gate {
-    fn close() -> (Latch, Self) {
+    fn new_closed() -> (Latch, Self) {
         let (latch, gate) = oneshot::channel();
         (latch, Self(gate))
     }
 
     /// Waits until the gate is open.
-    pub(crate) async fn passed(self) {
+    pub(crate) async fn wait_until_open(self) {
         // Nothing is ever sent; an error means that the latch is dropped.
         let _ = self.0.await;
     }
@@ -54,19 +54,19 @@ impl Gate {
 
 impl AnswerGates {
     /// Creates a gate behind the answer to this request. Call it before the answer is given.
-    pub(crate) fn behind(&self, id: &RawJsonRpcId) -> Gate {
-        self.close(id, false)
+    pub(crate) fn gate_behind_answer(&self, id: &RawJsonRpcId) -> Gate {
+        self.create_gate(id, false)
     }
 
     /// Creates a gate behind an answer that overtakes the updates in the writer's queue: updates that the
     /// request causes wait at the gate, and a client that steers a turn need not wait for earlier updates of
     /// it.
-    pub(crate) fn behind_at_once(&self, id: &RawJsonRpcId) -> Gate {
-        self.close(id, true)
+    pub(crate) fn gate_behind_priority_answer(&self, id: &RawJsonRpcId) -> Gate {
+        self.create_gate(id, true)
     }
 
-    fn close(&self, id: &RawJsonRpcId, ahead: bool) -> Gate {
-        let (_latch, gate) = Gate::close();
+    fn create_gate(&self, id: &RawJsonRpcId, ahead: bool) -> Gate {
+        let (_latch, gate) = Gate::new_closed();
         lock(&self.answers).insert(id.clone(), AnswerLatch { _latch, ahead });
         gate
     }
@@ -82,13 +82,13 @@ impl AnswerGates {
     }
 
     /// Creates a gate behind a permission request of ours about this call. Call it before the request is sent.
-    pub(crate) fn behind_question(
+    pub(crate) fn gate_behind_question(
         &self,
         session: &SessionId,
         call: &str,
         stream: Option<FollowId>,
     ) -> Gate {
-        let (_latch, gate) = Gate::close();
+        let (_latch, gate) = Gate::new_closed();
         let key = (session.clone(), call.to_owned());
         lock(&self.questions).insert(key, QuestionLatch { _latch, stream });
         gate
@@ -99,9 +99,9 @@ impl AnswerGates {
         let RawJsonRpcMessage::Request(request) = message else {
             return None;
         };
-        let call = params(request.params.as_ref())?.get("toolCall")?;
+        let call = named_params(request.params.as_ref())?.get("toolCall")?;
         let call = call.get("toolCallId")?.as_str()?.to_owned();
-        let session = named(request.params.as_ref())?;
+        let session = named_session(request.params.as_ref())?;
         lock(&self.questions).remove(&(session, call))
     }
 }
@@ -123,7 +123,7 @@ impl ControlKey {
     }
 
     /// Returns the key for an outcome. The id of a reminder may not be known when the control is requested.
-    pub(crate) fn of(outcome: &ControlOutcome) -> Self {
+    pub(crate) fn from_outcome(outcome: &ControlOutcome) -> Self {
         let target = &outcome.target;
         let target = match outcome.control {
             ControlKind::Inject | ControlKind::RevokeInject | ControlKind::ReplaceInject => {

@@ -24,18 +24,18 @@ impl ConnectionOrder {
         while let Some(line) = incoming.recv().await {
             let frame = match line {
                 ConnectionInput::Line(line) => {
-                    self.backlog.take(line.len()).await;
-                    self.frame(&line, &mut unsolicited)
+                    self.backlog.wait_and_count(line.len()).await;
+                    self.parse_frame(&line, &mut unsolicited)
                 }
                 ConnectionInput::TooLong { limit } => {
-                    self.backlog.take(0).await;
+                    self.backlog.wait_and_count(0).await;
                     let message =
                         format!("the line is longer than {limit} bytes, the most this agent reads");
-                    Some(refusal(-32600, message))
+                    Some(error_frame(-32600, message))
                 }
                 ConnectionInput::NotUtf8 => {
-                    self.backlog.take(0).await;
-                    Some(refusal(-32700, "the line is not UTF-8"))
+                    self.backlog.wait_and_count(0).await;
+                    Some(error_frame(-32700, "the line is not UTF-8"))
                 }
                 ConnectionInput::Refollow(wanted) => {
                     refollow(wanted);
@@ -49,13 +49,17 @@ impl ConnectionOrder {
         true
     }
 
-    fn frame(&self, line: &str, unsolicited: &mut UnsolicitedAnswers) -> Option<TransportFrame> {
+    fn parse_frame(
+        &self,
+        line: &str,
+        unsolicited: &mut UnsolicitedAnswers,
+    ) -> Option<TransportFrame> {
         match TransportFrame::parse_json(line) {
             TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
                 unsolicited.log_first(&raw);
                 None
             }
-            TransportFrame::Malformed { raw, .. } => Some(malformed(&raw)),
+            TransportFrame::Malformed { raw, .. } => Some(malformed_frame(&raw)),
             TransportFrame::Single(message)
                 if message.response_id() == Some(&RawJsonRpcId::Null) =>
             {
@@ -64,7 +68,7 @@ impl ConnectionOrder {
             }
             frame => {
                 if let TransportFrame::Single(message) = &frame {
-                    self.routes.note(message);
+                    self.routes.record(message);
                 }
                 Some(frame)
             }
@@ -72,7 +76,7 @@ impl ConnectionOrder {
     }
 }
 
-fn refusal(code: i32, message: impl Into<String>) -> TransportFrame {
+fn error_frame(code: i32, message: impl Into<String>) -> TransportFrame {
     TransportFrame::Malformed {
         raw: String::new(),
         error: Error::new(code, message),
@@ -80,15 +84,15 @@ fn refusal(code: i32, message: impl Into<String>) -> TransportFrame {
 }
 
 /// Returns the error for a line that is not a message.
-fn malformed(raw: &str) -> TransportFrame {
+fn malformed_frame(raw: &str) -> TransportFrame {
     match serde_json::from_str(raw) {
-        Err(_) => refusal(
+        Err(_) => error_frame(
             -32700,
             "the line is not JSON; send one JSON-RPC 2.0 message a line",
         ),
         Ok(Value::Array(_)) => {
-            refusal(-32600, "batches are not supported; send one message a line")
+            error_frame(-32600, "batches are not supported; send one message a line")
         }
-        Ok(_) => refusal(-32600, "the line is not a JSON-RPC 2.0 message"),
+        Ok(_) => error_frame(-32600, "the line is not a JSON-RPC 2.0 message"),
     }
 }

@@ -41,7 +41,7 @@ impl LaneSlot {
     }
 
     /// Waits for all requests before it.
-    pub(crate) async fn come(&self) {
+    pub(crate) async fn wait_for_earlier(&self) {
         if let Some(before) = &self.before {
             before.cancelled().await;
         }
@@ -62,9 +62,9 @@ mod tests {
         let second = lanes.enter(&here);
         let third = lanes.enter(&here);
         assert!(first.is_free() && lanes.enter(&there).is_free());
-        assert!(!second.is_free() && second.come().now_or_never().is_none());
+        assert!(!second.is_free() && second.wait_for_earlier().now_or_never().is_none());
         drop(first);
-        assert!(second.is_free() && second.come().now_or_never().is_some());
+        assert!(second.is_free() && second.wait_for_earlier().now_or_never().is_some());
         assert!(!third.is_free());
         // A request that is dropped lets the next one run.
         drop(second);

@@ -71,7 +71,7 @@ impl ConnectionOrder {
     }
 
     /// Resolves when every request except prompts has its answer.
-    pub(crate) async fn answered(&self) {
-        self.routes.answered().await;
+    pub(crate) async fn wait_until_answered(&self) {
+        self.routes.wait_until_answered().await;
     }
 }

@@ -33,7 +33,7 @@ impl ConnectionOrder {
         line.push(b'\n');
         let piece = OutgoingPiece {
             bytes: line.into(),
-            session: self.routes.session(&message),
+            session: self.routes.take_session(&message),
             stream: question.as_ref().and_then(|question| question.stream),
         };
         let answers = message.response_id();
@@ -45,7 +45,7 @@ impl ConnectionOrder {
                 false => self.outgoing.send(piece).await,
             }
         };
-        self.backlog.answer(queued).await?;
+        self.backlog.queue_answer(queued).await?;
         if let Some(id) = answers {
             self.gates.open(id);
         }

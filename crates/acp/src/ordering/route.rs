@@ -26,34 +26,36 @@ struct OpenRequest {
 
 impl OpenRequests {
     /// Records a request of the client.
-    pub(super) fn note(&self, message: &RawJsonRpcMessage) {
+    pub(super) fn record(&self, message: &RawJsonRpcMessage) {
         if let RawJsonRpcMessage::Request(request) = message {
             let opened = OpenRequest {
-                session: named(request.params.as_ref()),
+                session: named_session(request.params.as_ref()),
                 is_prompt: &*request.method == "session/prompt",
             };
             let mut open = lock(&self.open);
             open.insert(request.id.clone(), opened);
-            self.count(&open);
+            self.update_count(&open);
         }
     }
 
     /// Returns the session that a message to the client is about. An answer closes its request.
-    pub(super) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
+    pub(super) fn take_session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
         match message {
             RawJsonRpcMessage::Response(_) => {
                 let mut open = lock(&self.open);
                 let answered = open.remove(message.response_id()?)?;
-                self.count(&open);
+                self.update_count(&open);
                 answered.session
             }
-            RawJsonRpcMessage::Request(request) => named(request.params.as_ref()),
-            RawJsonRpcMessage::Notification(notification) => named(notification.params.as_ref()),
+            RawJsonRpcMessage::Request(request) => named_session(request.params.as_ref()),
+            RawJsonRpcMessage::Notification(notification) => {
+                named_session(notification.params.as_ref())
+            }
         }
     }
 
     /// Resolves when every request except prompts has its answer.
-    pub(super) async fn answered(&self) {
+    pub(super) async fn wait_until_answered(&self) {
         // The sender is a field of `self`, so this cannot fail.
         let _ = self
             .unanswered
@@ -62,14 +64,14 @@ impl OpenRequests {
             .await;
     }
 
-    fn count(&self, open: &HashMap<RawJsonRpcId, OpenRequest>) {
+    fn update_count(&self, open: &HashMap<RawJsonRpcId, OpenRequest>) {
         let unanswered = open.values().filter(|request| !request.is_prompt).count();
         self.unanswered.send_replace(unanswered);
     }
 }
 
 /// Returns the named params of a message, if it has any.
-pub(super) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, Value>> {
+pub(super) fn named_params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, Value>> {
     match params? {
         RawJsonRpcParams::Object(params) => Some(params),
         RawJsonRpcParams::Array(_) => None,
@@ -77,6 +79,8 @@ pub(super) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, V
 }
 
 /// Returns the session that the params of a message name.
-pub(super) fn named(of: Option<&RawJsonRpcParams>) -> Option<SessionId> {
-    Some(SessionId::from(params(of)?.get("sessionId")?.as_str()?))
+pub(super) fn named_session(of: Option<&RawJsonRpcParams>) -> Option<SessionId> {
+    Some(SessionId::from(
+        named_params(of)?.get("sessionId")?.as_str()?,
+    ))
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::transport::{ConnectionInput, PieceReceiver, outgoing};
 
-fn order() -> (ConnectionOrder, PieceReceiver) {
+fn new_order() -> (ConnectionOrder, PieceReceiver) {
     let (outgoing, receiver) = outgoing();
     (ConnectionOrder::new(outgoing), receiver)
 }
@@ -39,7 +39,7 @@ async fn write(order: &ConnectionOrder, messages: impl IntoIterator<Item = Value
 }
 
 /// Returns the lines in the writer's queue.
-fn written(receiver: &mut PieceReceiver) -> Vec<String> {
+fn drain_lines(receiver: &mut PieceReceiver) -> Vec<String> {
     let pieces = std::iter::from_fn(|| receiver.try_recv());
     let text: Vec<u8> = pieces.flat_map(|piece| piece.bytes.to_vec()).collect();
     let text = String::from_utf8(text).unwrap();
@@ -47,32 +47,37 @@ fn written(receiver: &mut PieceReceiver) -> Vec<String> {
 }
 
 fn is_open(gate: Gate) -> bool {
-    gate.passed().now_or_never().is_some()
+    gate.wait_until_open().now_or_never().is_some()
 }
 
 #[tokio::test]
 async fn a_gate_opens_when_its_answer_is_queued() {
-    let (order, mut receiver) = order();
+    let (order, mut receiver) = new_order();
     let (first, second) = (RawJsonRpcId::from(1), RawJsonRpcId::from(2));
-    let (before, behind) = (order.gates.behind(&first), order.gates.behind(&second));
+    let (before, behind) = (
+        order.gates.gate_behind_answer(&first),
+        order.gates.gate_behind_answer(&second),
+    );
     write(&order, [answer(1)]).await;
-    assert_eq!(written(&mut receiver), [answer(1).to_string()]);
+    assert_eq!(drain_lines(&mut receiver), [answer(1).to_string()]);
     assert!(is_open(before));
     assert!(!is_open(behind));
 }
 
 #[tokio::test]
 async fn a_gate_opens_when_the_connection_ends() {
-    let (order, _receiver) = order();
-    let gate = order.gates.behind(&RawJsonRpcId::from(1));
+    let (order, _receiver) = new_order();
+    let gate = order.gates.gate_behind_answer(&RawJsonRpcId::from(1));
     drop(order);
     assert!(is_open(gate));
 }
 
 #[tokio::test]
 async fn only_the_answer_to_a_steering_request_overtakes_updates() {
-    let (order, mut receiver) = order();
-    let gate = order.gates.behind_at_once(&RawJsonRpcId::from(2));
+    let (order, mut receiver) = new_order();
+    let gate = order
+        .gates
+        .gate_behind_priority_answer(&RawJsonRpcId::from(2));
     order.outgoing.send("update\n").await.unwrap();
     write(&order, [answer(1), answer(2)]).await;
     let expected = [
@@ -80,15 +85,15 @@ async fn only_the_answer_to_a_steering_request_overtakes_updates() {
         "update".to_owned(),
         answer(1).to_string(),
     ];
-    assert_eq!(written(&mut receiver), expected);
+    assert_eq!(drain_lines(&mut receiver), expected);
     assert!(is_open(gate));
 }
 
 #[tokio::test]
 async fn a_gate_behind_a_question_opens_with_that_question() {
-    let (order, _receiver) = order();
+    let (order, _receiver) = new_order();
     let session = SessionId::new("s");
-    let gate = order.gates.behind_question(&session, "call", None);
+    let gate = order.gates.gate_behind_question(&session, "call", None);
     let ask = |session: &str, call: &str| {
         let params = json!({"sessionId": session, "toolCall": {"toolCallId": call}});
         request(1, "session/request_permission", params)
@@ -96,7 +101,7 @@ async fn a_gate_behind_a_question_opens_with_that_question() {
     write(&order, [ask("s", "other"), ask("t", "call")]).await;
     let held = order.gates.take_question(&message(ask("s", "call")));
     assert!(held.is_some());
-    let mut passed = Box::pin(gate.passed());
+    let mut passed = Box::pin(gate.wait_until_open());
     assert!(passed.as_mut().now_or_never().is_none());
     drop(held);
     assert!(passed.now_or_never().is_some());
@@ -108,7 +113,10 @@ fn outcomes_of_controls_wait_for_their_answers_in_order() {
     let key = ControlKey::new(ControlKind::Cancel, Some("t"));
     let mut held = UnansweredControls::default();
     for id in 1..=3 {
-        held.hold(key.clone(), gates.behind(&RawJsonRpcId::from(id)));
+        held.hold(
+            key.clone(),
+            gates.gate_behind_answer(&RawJsonRpcId::from(id)),
+        );
     }
     // The last one has no outcome; the first outcome is of the first request.
     let last = held.release(&key);
@@ -127,24 +135,24 @@ fn outcomes_of_controls_wait_for_their_answers_in_order() {
 
 #[tokio::test]
 async fn an_answer_belongs_to_the_session_that_its_request_named() {
-    let (order, mut receiver) = order();
-    order.routes.note(&message(request(
+    let (order, mut receiver) = new_order();
+    order.routes.record(&message(request(
         1,
         "session/load",
         json!({"sessionId": "s"}),
     )));
-    order.routes.note(&message(request(
+    order.routes.record(&message(request(
         2,
         "session/prompt",
         json!({"sessionId": "s"}),
     )));
-    assert!(order.answered().now_or_never().is_none());
+    assert!(order.wait_until_answered().now_or_never().is_none());
     write(&order, [answer(1), answer(1)]).await;
     let session = Some(SessionId::new("s"));
     assert_eq!(receiver.try_recv().unwrap().session, session);
     assert_eq!(receiver.try_recv().unwrap().session, None);
     // The prompt is open, and is not waited for.
-    assert!(order.answered().now_or_never().is_some());
+    assert!(order.wait_until_answered().now_or_never().is_some());
 }
 
 #[tokio::test]
@@ -152,12 +160,12 @@ async fn a_client_is_not_read_from_while_its_answers_pile_up() {
     const MUCH: usize = 8 * 1024 * 1024;
     let backlog = Backlog::default();
     // Much was requested, but answers are queued: the client reads.
-    backlog.take(MUCH).await;
-    backlog.take(MUCH).await;
+    backlog.wait_and_count(MUCH).await;
+    backlog.wait_and_count(MUCH).await;
     let (room, has_room) = tokio::sync::oneshot::channel::<()>();
-    let mut stuck = Box::pin(backlog.answer(has_room));
+    let mut stuck = Box::pin(backlog.queue_answer(has_room));
     assert!(stuck.as_mut().now_or_never().is_none());
-    let mut next = Box::pin(backlog.take(1));
+    let mut next = Box::pin(backlog.wait_and_count(1));
     assert!(next.as_mut().now_or_never().is_none());
     room.send(()).unwrap();
     assert!(stuck.now_or_never().is_some());
@@ -166,7 +174,7 @@ async fn a_client_is_not_read_from_while_its_answers_pile_up() {
 
 #[tokio::test(start_paused = true)]
 async fn invalid_line_is_rejected_in_its_position() {
-    let (order, _receiver) = order();
+    let (order, _receiver) = new_order();
     let (lines, incoming) = mpsc::channel(8);
     let (to_sdk, from_us) = unbounded();
     let line = |text: &str| ConnectionInput::Line(text.to_owned());

@@ -41,7 +41,7 @@ pub(crate) fn decision(
 ) -> Decision {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return unavailable(failed(&error)),
+        Err(error) => return unavailable(describe_failure(&error)),
     };
     match verdict(&ask.options, profile, answer) {
         Err(why) => unavailable(why),
@@ -50,7 +50,9 @@ pub(crate) fn decision(
             let chosen = ask.options.iter();
             let chosen = chosen.filter(|it| Some(&it.option_id) == option_id.as_ref());
             let mut rejecting = chosen.filter(|option| !option.kind.allows());
-            let worded = rejecting.next().map(|option| rejection(option).to_owned());
+            let worded = rejecting
+                .next()
+                .map(|option| rejection_reason(option).to_owned());
             let reason = reason.or(worded);
             Decision::Rejected { option_id, reason }
         }
@@ -73,14 +75,14 @@ pub(crate) fn verdict(
         return Err(NOT_UNDERSTOOD);
     }
     let answer: PermissionResponse = serde_json::from_value(answer).map_err(|_| NOT_UNDERSTOOD)?;
-    let recorded = answer.recorded();
+    let recorded = answer.recorded_outcome();
     let chosen = match answer.outcome {
-        Some(outcome) => Some(chosen(options, profile, outcome)?),
+        Some(outcome) => Some(interpret_outcome(options, profile, outcome)?),
         None => None,
     };
     let verdict = match answer.granted {
-        Some(true) => granted(options, chosen, answer.args.map(Value::Object))?,
-        Some(false) => refused(chosen, answer.reason)?,
+        Some(true) => combine_with_granted(options, chosen, answer.args.map(Value::Object))?,
+        Some(false) => combine_with_refused(chosen, answer.reason)?,
         None if answer.args.is_some() => {
             return Err("the client's answer has arguments and does not say that they are granted");
         }
@@ -103,18 +105,18 @@ fn unavailable(reason: impl Into<String>) -> Decision {
 }
 
 /// Describes why there is no answer.
-fn failed(error: &Error) -> String {
+fn describe_failure(error: &Error) -> String {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         return "the client does not offer session/request_permission, so nobody could be asked; the \
                 call was not run"
             .to_owned();
     }
-    not_asked(error)
+    describe_request_error(error)
 }
 
 /// Describes a failed request to a client. It quotes only the start of the error's message, in one line: the
 /// rest may contain anything.
-pub(crate) fn not_asked(error: &Error) -> String {
+pub(crate) fn describe_request_error(error: &Error) -> String {
     const LIMIT: usize = 200;
     let plain = error.message.chars().filter(|c| !c.is_control());
     let message: String = plain.take(LIMIT).collect();
@@ -122,7 +124,7 @@ pub(crate) fn not_asked(error: &Error) -> String {
 }
 
 /// Interprets ACP's member of the answer alone.
-fn chosen(
+fn interpret_outcome(
     options: &[PermissionOption],
     profile: Profile,
     outcome: PermissionOutcome,
@@ -136,7 +138,7 @@ fn chosen(
             option_id: None, ..
         } => match profile {
             // The contract's own form, which is older than options.
-            Profile::Harn => once(options, None),
+            Profile::Harn => allow_once(options, None),
             Profile::Meta | Profile::Acp => {
                 Err("the client answered that an option was selected, and not which")
             }
@@ -144,11 +146,11 @@ fn chosen(
         PermissionOutcome::Selected {
             option_id: Some(id),
             ..
-        } => Ok(option(options, id)),
+        } => Ok(interpret_option(options, id)),
     }
 }
 
-fn option(options: &[PermissionOption], option_id: String) -> HostVerdict {
+fn interpret_option(options: &[PermissionOption], option_id: String) -> HostVerdict {
     let mut named = options.iter().filter(|it| it.option_id == option_id);
     match named.clone().find(|option| !option.kind.allows()) {
         Some(_) => HostVerdict::Rejected {
@@ -163,7 +165,7 @@ fn option(options: &[PermissionOption], option_id: String) -> HostVerdict {
     }
 }
 
-fn rejection(option: &PermissionOption) -> &'static str {
+fn rejection_reason(option: &PermissionOption) -> &'static str {
     match option.scope {
         GrantScope::Once => "whoever was asked rejected the call",
         GrantScope::Session => "whoever was asked rejected such calls for this session",
@@ -172,7 +174,7 @@ fn rejection(option: &PermissionOption) -> &'static str {
 }
 
 /// Interprets a yes without an option: allow once, if that was offered.
-fn once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict, NoAnswer> {
+fn allow_once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict, NoAnswer> {
     let once = |option: &&PermissionOption| {
         option.kind == PermissionOptionKind::AllowOnce && option.scope == GrantScope::Once
     };
@@ -183,13 +185,13 @@ fn once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict
 }
 
 /// Combines `granted: true` with the chosen option.
-fn granted(
+fn combine_with_granted(
     options: &[PermissionOption],
     chosen: Option<HostVerdict>,
     args: Option<Value>,
 ) -> Result<HostVerdict, NoAnswer> {
     match chosen {
-        None => once(options, args),
+        None => allow_once(options, args),
         Some(HostVerdict::Allowed { option_id, .. }) => {
             Ok(HostVerdict::Allowed { option_id, args })
         }
@@ -200,7 +202,10 @@ fn granted(
 }
 
 /// Combines `granted: false` with the chosen option.
-fn refused(chosen: Option<HostVerdict>, why: Option<String>) -> Result<HostVerdict, NoAnswer> {
+fn combine_with_refused(
+    chosen: Option<HostVerdict>,
+    why: Option<String>,
+) -> Result<HostVerdict, NoAnswer> {
     match chosen {
         None => Ok(HostVerdict::Rejected {
             option_id: None,

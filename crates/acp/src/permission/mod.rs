@@ -10,8 +10,10 @@ mod tests;
 use harn_model::{LiveClient, PermissionAsked, PermissionRoute};
 use serde_json::Value;
 
-pub(crate) use answer::{HostVerdict, NOT_OFFERED, NOT_UNDERSTOOD, decision, not_asked, verdict};
-pub(crate) use offer::offered;
+pub(crate) use answer::{
+    HostVerdict, NOT_OFFERED, NOT_UNDERSTOOD, decision, describe_request_error, verdict,
+};
+pub(crate) use offer::select_options;
 #[cfg(test)]
 pub(crate) use request::PermissionRequestParams;
 pub(crate) use request::{QuestionAddressee, approval_message, message};

@@ -5,7 +5,7 @@ use harn_model::{PermissionAsked, PermissionOption, PermissionOptionKind};
 
 /// Returns the request with the options for a client. A client that did not declare `_meta.harn` receives at
 /// most one lasting option of each kind, the narrowest.
-pub(crate) fn offered(ask: &PermissionAsked, declares_harn: bool) -> PermissionAsked {
+pub(crate) fn select_options(ask: &PermissionAsked, declares_harn: bool) -> PermissionAsked {
     let mut ask = ask.clone();
     if !declares_harn {
         let all = std::mem::take(&mut ask.options);

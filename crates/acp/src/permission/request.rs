@@ -98,7 +98,7 @@ pub(crate) fn message(
     profile: Profile,
     to: QuestionAddressee<'_>,
 ) -> Result<UntypedMessage, Error> {
-    let approval = ApprovalRequest::of_tool(session, ask);
+    let approval = ApprovalRequest::from_permission_asked(session, ask);
     approval_message(session, ask, &approval, profile, to)
 }
 
@@ -184,7 +184,7 @@ fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> To
         locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
         raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
         raw_output: None,
-        meta: ToolMeta::of_asked_call(call).map(HarnMeta::new),
+        meta: ToolMeta::from_asked_call(call).map(HarnMeta::new),
     }
 }
 
@@ -199,7 +199,7 @@ fn unshown_command(ask: &PermissionAsked) -> Option<String> {
     if call.title.as_deref() == Some(command) && fits {
         return None;
     }
-    let shown = fenced(command);
+    let shown = fence_command(command);
     let given = call.content.iter().any(|content| match content {
         ToolContent::Content {
             content: ContentBlock::Text { text },
@@ -214,7 +214,7 @@ fn unshown_command(ask: &PermissionAsked) -> Option<String> {
 
 /// Returns the command as a code block: clients read text as Markdown, which would swallow the stars of `rm
 /// *.o *.a`. Nothing in the command closes the block.
-fn fenced(command: &str) -> String {
+fn fence_command(command: &str) -> String {
     let fence = code_fence(command);
     format!("{fence}sh\n{command}\n{fence}")
 }

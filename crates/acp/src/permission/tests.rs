@@ -46,7 +46,7 @@ fn ask() -> PermissionAsked {
 }
 
 /// Returns a request that a policy asks for, with a path and a mutation session.
-fn judged() -> PermissionAsked {
+fn ask_with_policy() -> PermissionAsked {
     let mut ask = ask();
     ask.policy_decision = Some(PolicyDecision {
         receipt: ReceiptType::V1,
@@ -101,7 +101,7 @@ const OURS: [&str; 4] = [
 
 #[test]
 fn contract_fields_are_beside_acps_only_in_harn_and_under_meta_in_every_profile() {
-    let ask = judged();
+    let ask = ask_with_policy();
     let harn = params(&ask, Profile::Harn);
     assert_eq!(harn["approvalRequest"]["id"], "t");
     assert_eq!(harn["approvalRequest"]["action"], "write_file");
@@ -138,7 +138,7 @@ fn principal_is_the_first_nonempty_name() {
         (None, "", "s"),
     ];
     for (worker, acting, principal) in table {
-        let mut ask = judged();
+        let mut ask = ask_with_policy();
         let audit = ask.tool_call.audit.as_deref().unwrap().clone();
         ask.tool_call.audit = Some(Arc::new(MutationSession {
             session_id: acting.into(),
@@ -196,7 +196,7 @@ fn request_contains_its_lineage() {
 }
 
 /// Returns the content that a client shows for a call with this command line and title.
-fn shown(title: Option<&str>, line: &str) -> Value {
+fn shown_content(title: Option<&str>, line: &str) -> Value {
     let mut ask = ask();
     ask.tool_call.kind = Some(ToolKind::Execute);
     ask.tool_call.title = title.map(str::to_owned);
@@ -207,22 +207,25 @@ fn shown(title: Option<&str>, line: &str) -> Value {
 #[test]
 fn request_shows_the_whole_command() {
     let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
-    assert_eq!(shown(Some("ls -l"), "ls -l"), Value::Null);
-    assert_eq!(shown(None, "ls -l"), text("```sh\nls -l\n```"));
-    assert_eq!(shown(Some("List"), "ls *a*"), text("```sh\nls *a*\n```"));
+    assert_eq!(shown_content(Some("ls -l"), "ls -l"), Value::Null);
+    assert_eq!(shown_content(None, "ls -l"), text("```sh\nls -l\n```"));
+    assert_eq!(
+        shown_content(Some("List"), "ls *a*"),
+        text("```sh\nls *a*\n```")
+    );
     // Clients cut a title of more than one line.
     assert_eq!(
-        shown(Some("ls\nrm -rf x"), "ls\nrm -rf x"),
+        shown_content(Some("ls\nrm -rf x"), "ls\nrm -rf x"),
         text("```sh\nls\nrm -rf x\n```")
     );
     let long = format!("echo {}", "x".repeat(10_000));
     assert_eq!(
-        shown(Some(&long), &long),
+        shown_content(Some(&long), &long),
         text(&format!("```sh\n{long}\n```"))
     );
     // Nothing in the command closes the block.
     assert_eq!(
-        shown(None, "echo '\n```\n'; rm x"),
+        shown_content(None, "echo '\n```\n'; rm x"),
         text("````sh\necho '\n```\n'; rm x\n````")
     );
 }
@@ -276,7 +279,7 @@ fn route_names_the_client_that_was_asked() {
 }
 
 /// Returns the decision as a word, with the chosen option or the reason.
-fn means(profile: Profile, answer: Value) -> String {
+fn describe_decision(profile: Profile, answer: Value) -> String {
     match decision(&ask(), profile, Ok(answer)) {
         Decision::Allowed {
             option_id,
@@ -417,7 +420,7 @@ fn only_an_explicit_yes_is_a_grant() {
     assert!(table.len() > 80);
     for (answer, meaning) in table {
         for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
-            let actual = means(profile, answer.clone());
+            let actual = describe_decision(profile, answer.clone());
             assert_eq!(actual, meaning, "{profile:?} {answer}");
         }
     }
@@ -427,19 +430,25 @@ fn only_an_explicit_yes_is_a_grant() {
 #[test]
 fn only_harn_accepts_a_choice_without_an_option() {
     let bare = || json!({"outcome": {"outcome": "selected"}});
-    assert_eq!(means(Profile::Harn, bare()), "allowed allow_once");
+    assert_eq!(
+        describe_decision(Profile::Harn, bare()),
+        "allowed allow_once"
+    );
     for profile in [Profile::Meta, Profile::Acp] {
         assert_eq!(
-            means(profile, bare()),
+            describe_decision(profile, bare()),
             "none: the client answered that an option was selected, and not which"
         );
     }
     let mut denied = bare();
     denied["granted"] = json!(false);
-    assert_eq!(means(Profile::Harn, denied), BOTH);
+    assert_eq!(describe_decision(Profile::Harn, denied), BOTH);
     let mut granted = bare();
     granted["granted"] = json!(true);
-    assert_eq!(means(Profile::Harn, granted), "allowed allow_once");
+    assert_eq!(
+        describe_decision(Profile::Harn, granted),
+        "allowed allow_once"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     SessionPump,
-    questions::{SentQuestion, response},
+    questions::{SentQuestion, wait_for_response},
 };
 use crate::{
     UpdateProjector, ext,
@@ -20,7 +20,7 @@ use crate::{
 impl SessionPump {
     /// Asks the client if it is the one to ask. A separate task waits for the answer: an unanswered question
     /// must not block the session's updates.
-    pub(super) async fn put(
+    pub(super) async fn ask_person(
         &mut self,
         request: Arc<HitlRequest>,
     ) -> Result<(), ClientDisconnected> {
@@ -36,21 +36,21 @@ impl SessionPump {
         let (facts, profile) = (peer.facts(), self.dialect.profile);
         let route = hitl::route(&request, facts, peer.hub.principal().as_str());
         if route == HitlRoute::Bridge {
-            self.send(ext::hitl::requested(session.id(), &request))
+            self.send(ext::hitl::requested_notification(session.id(), &request))
                 .await?;
         }
         // No other client is asked.
         if let HitlRoute::Nobody(why) = &route {
             let (why, id) = (why.clone(), request.request_id.clone());
             self.peer.spawn(async move {
-                session.hitl_unavailable(&id, why, term).await;
+                session.report_hitl_unavailable(&id, why, term).await;
             });
             return Ok(());
         }
         if route == HitlRoute::Choice {
             let id = &request.request_id;
             let announce = |lines: &UpdateProjector, out: &mut Vec<u8>| {
-                lines.hitl_call(id, &request.payload(), out);
+                lines.write_hitl_call(id, &request.payload(), out);
             };
             self.announce_unseen(id, announce).await?;
         }
@@ -61,7 +61,7 @@ impl SessionPump {
         // A choice names a call, whose end must not overtake it.
         let gate = (route == HitlRoute::Choice && matches!(&sent, Some((Ok(_), _)))).then(|| {
             let (gates, call) = (&peer.order.gates, &request.request_id);
-            gates.behind_question(session.id(), call, None)
+            gates.gate_behind_question(session.id(), call, None)
         });
         // Sent here and not in the task, so that it precedes the end of its turn.
         let sent = sent.map(|(message, wire)| message.map(|message| wire.send_request(message)));
@@ -77,27 +77,27 @@ impl SessionPump {
         let asked = session.asked_client();
         self.peer.spawn(async move {
             if let Some(client) = asked {
-                let put_to = hitl::put_to(&request, client);
-                session.routed(put_to).await;
+                let put_to = hitl::permission_route(&request, client);
+                session.record_route(put_to).await;
             }
             let Some(sent) = sent else { return };
-            if let Some(response) = response(sent, withdrawn, &peer).await {
+            if let Some(response) = wait_for_response(sent, withdrawn, &peer).await {
                 let reviewer = peer.hub.principal().as_str();
-                let given = hitl::given(&route, &request, profile, reviewer, response);
-                take(&session, &request.request_id, given, term).await;
+                let given = hitl::interpret_answer(&route, &request, profile, reviewer, response);
+                pass_on_answer(&session, &request.request_id, given, term).await;
             }
         });
         if let Some(gate) = gate {
-            gate.passed().await;
+            gate.wait_until_open().await;
         }
         Ok(())
     }
 }
 
 /// Passes on an answer. An unusable answer settles the question too: no other client is asked.
-async fn take(session: &Seat, id: &str, given: HitlClientAnswer, term: SeatTerm) {
+async fn pass_on_answer(session: &Seat, id: &str, given: HitlClientAnswer, term: SeatTerm) {
     let why = match given {
-        HitlClientAnswer::Declined => return session.hitl_declined(id, term).await,
+        HitlClientAnswer::Declined => return session.decline_hitl(id, term).await,
         HitlClientAnswer::Nothing(why) => why,
         HitlClientAnswer::Answer(response) => match session.hitl_respond(*response, term).await {
             // The question is settled or another client is asked. If this principal has decided already, the
@@ -106,5 +106,5 @@ async fn take(session: &Seat, id: &str, given: HitlClientAnswer, term: SeatTerm)
             Err(error) => error.to_string(),
         },
     };
-    session.hitl_unavailable(id, why, term).await;
+    session.report_hitl_unavailable(id, why, term).await;
 }

@@ -32,7 +32,7 @@ struct NextSignOfLife {
 
 impl SignsOfLife {
     /// Resolves when a notification is due; never if the agent does not wait. Cancel safe.
-    pub(super) async fn due(&mut self) {
+    pub(super) async fn wait_until_due(&mut self) {
         match &mut self.0 {
             Some(next) => next.due.as_mut().await,
             None => std::future::pending().await,
@@ -44,7 +44,7 @@ impl SignsOfLife {
     }
 
     /// Stops if the turn was cancelled: its agent waits no more.
-    pub(super) fn told(&mut self, outcome: &ControlOutcome) {
+    pub(super) fn stop_if_cancelled(&mut self, outcome: &ControlOutcome) {
         let stops =
             outcome.control == ControlKind::Cancel && outcome.result == ControlResult::Cancelled;
         let turn = self.0.as_ref().and_then(|next| next.turn.as_ref());
@@ -54,7 +54,7 @@ impl SignsOfLife {
     }
 
     /// Schedules the next notification after one that announced this pause.
-    fn given(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64) {
+    fn schedule_next(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64) {
         self.0 = Some(NextSignOfLife {
             turn,
             due: Box::pin(sleep(Duration::from_millis(backoff_ms))),
@@ -66,18 +66,26 @@ impl SignsOfLife {
 
 impl SessionPump {
     /// Handles the begin or the end of the agent's wait.
-    pub(super) fn waits(&mut self, turn: Option<&TurnId>, change: DaemonChange, out: &mut Vec<u8>) {
+    pub(super) fn update_idle(
+        &mut self,
+        turn: Option<&TurnId>,
+        change: DaemonChange,
+        out: &mut Vec<u8>,
+    ) {
         match change {
             DaemonChange::Idle {
                 iteration,
                 backoff_ms,
-            } => self.sign(turn.cloned(), iteration, backoff_ms, out),
+            } => self.write_idle(turn.cloned(), iteration, backoff_ms, out),
             DaemonChange::Woke { .. } | DaemonChange::WatchdogTripped { .. } => self.signs.stop(),
         }
     }
 
     /// Notifies a client that attaches while the agent waits; a wait behind `position` arrives with the stream.
-    pub(super) async fn waits_already(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
+    pub(super) async fn send_current_idle(
+        &mut self,
+        position: Seq,
+    ) -> Result<(), ClientDisconnected> {
         let session = &self.attached.session;
         let idle = session.view().idle.filter(|idle| idle.seq <= position);
         let Some(idle) = idle else {
@@ -87,21 +95,27 @@ impl SessionPump {
         let mut out = Vec::new();
         let backoff_ms = backoff_after(idle.backoff_ms, waited);
         let turn = session.cancel_target();
-        self.sign(turn, idle.iteration, backoff_ms, &mut out);
+        self.write_idle(turn, idle.iteration, backoff_ms, &mut out);
         self.send(out).await
     }
 
     /// Sends the notification that is due.
-    pub(super) async fn sign_of_life(&mut self) -> Result<(), ClientDisconnected> {
+    pub(super) async fn send_due_idle(&mut self) -> Result<(), ClientDisconnected> {
         let Some(next) = self.signs.0.take() else {
             return Ok(());
         };
         let mut out = Vec::new();
-        self.sign(next.turn, next.iteration, next.backoff_ms, &mut out);
+        self.write_idle(next.turn, next.iteration, next.backoff_ms, &mut out);
         self.send(out).await
     }
 
-    fn sign(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
+    fn write_idle(
+        &mut self,
+        turn: Option<TurnId>,
+        iteration: u64,
+        backoff_ms: u64,
+        out: &mut Vec<u8>,
+    ) {
         match self.dialect.profile {
             Profile::Harn => idle::write(self.attached.session.id(), iteration, backoff_ms, out),
             Profile::Meta => {
@@ -109,11 +123,11 @@ impl SessionPump {
                     iteration,
                     backoff_ms,
                 };
-                self.lines.event(HarnEvent::AgentIdle(fields), out);
+                self.lines.write_event(HarnEvent::AgentIdle(fields), out);
             }
             // ACP has no message for it.
             Profile::Acp => return,
         }
-        self.signs.given(turn, iteration, backoff_ms);
+        self.signs.schedule_next(turn, iteration, backoff_ms);
     }
 }

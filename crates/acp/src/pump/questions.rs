@@ -69,7 +69,7 @@ impl ClientQuestions {
             open: HashSet::new(),
             open_hitl: HashSet::new(),
             control: attached.session.watch(),
-            live_calls: attached.live_calls(),
+            live_calls: attached.watch_live_calls(),
             late: false,
             unseen: Seq::ZERO,
             announced: HashSet::new(),
@@ -77,33 +77,33 @@ impl ClientQuestions {
     }
 
     /// Adds the questions that are open when the client attaches.
-    pub(super) fn open_with(&mut self, session: &Observer, asks: Vec<PermissionAsked>) {
+    pub(super) fn add_open(&mut self, session: &Observer, asks: Vec<PermissionAsked>) {
         self.open.extend(asks.into_iter().map(|ask| ask.ask_id));
         let hitl = session.open_hitl().into_iter();
         self.open_hitl
             .extend(hitl.map(|request| request.request_id.clone()));
     }
 
-    pub(super) fn heard(&mut self, ask: &AskId) {
+    pub(super) fn mark_open(&mut self, ask: &AskId) {
         self.open.insert(ask.clone());
     }
 
-    pub(super) fn heard_hitl(&mut self, request: &str) {
+    pub(super) fn mark_hitl_open(&mut self, request: &str) {
         self.open_hitl.insert(request.to_owned());
     }
 
-    pub(super) fn settled(&mut self, ask: &AskId) {
+    pub(super) fn remove_settled(&mut self, ask: &AskId) {
         self.open.remove(ask);
         self.asked.remove(ask);
     }
 
-    pub(super) fn settled_hitl(&mut self, request: &str) {
+    pub(super) fn remove_settled_hitl(&mut self, request: &str) {
         self.open_hitl.remove(request);
         self.put.remove(request);
     }
 
     /// Resolves when the client to ask may have changed.
-    pub(super) async fn moved(&mut self) {
+    pub(super) async fn wait_for_change(&mut self) {
         tokio::select! {
             () = self.control.changed() => {}
             // The sender is part of the attached session, which outlives this.
@@ -112,7 +112,7 @@ impl ClientQuestions {
     }
 
     /// Whether the client to ask may have changed, for a task that is too busy to wait for [`Self::moved`].
-    pub(super) fn may_have_moved(&mut self) -> bool {
+    pub(super) fn may_have_changed(&mut self) -> bool {
         self.control.has_changed() || self.late
     }
 }
@@ -121,8 +121,11 @@ impl SessionPump {
     /// Applies a change of the client to ask, once this client has received the events that led to it, and its
     /// answer if it requested the change: cancels the questions sent to it, and sends it the open ones if it is
     /// the one to ask.
-    pub(super) async fn stand(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
-        let (term, at) = self.attached.session.asked();
+    pub(super) async fn sync_questions_with_controller(
+        &mut self,
+        position: Seq,
+    ) -> Result<(), ClientDisconnected> {
+        let (term, at) = self.attached.session.answering_term();
         let calls = *self.questions.live_calls.borrow_and_update();
         self.questions.late = at > position || calls > 0;
         if self.questions.late || term == self.questions.term {
@@ -144,20 +147,20 @@ impl SessionPump {
         for request in self.attached.session.open_hitl() {
             let is_open = self.questions.open_hitl.contains(&request.request_id);
             if is_open && self.is_reached(&request.request_id, position) {
-                self.put(request).await?;
+                self.ask_person(request).await?;
             }
         }
         Ok(())
     }
 
-    fn announced(&self, id: &str) -> Option<Seq> {
+    fn announced_at(&self, id: &str) -> Option<Seq> {
         let session = &self.attached.session;
-        session.announced(id, self.dialect.worker_calls)
+        session.announcement_seq(id, self.dialect.worker_calls)
     }
 
     /// Whether the stream has reached the announcement of the call; if not, it will also reach the question.
     fn is_reached(&self, id: &str, position: Seq) -> bool {
-        self.announced(id).is_none_or(|seq| seq <= position)
+        self.announced_at(id).is_none_or(|seq| seq <= position)
     }
 
     /// Announces an open call, once, to a client that attached after its announcement.
@@ -166,7 +169,7 @@ impl SessionPump {
         id: &str,
         write: impl FnOnce(&UpdateProjector, &mut Vec<u8>),
     ) -> Result<(), ClientDisconnected> {
-        let announced = self.announced(id);
+        let announced = self.announced_at(id);
         let is_unseen = announced.is_some_and(|seq| seq <= self.questions.unseen);
         if !is_unseen || !self.questions.announced.insert(id.to_owned()) {
             return Ok(());
@@ -196,10 +199,10 @@ impl SessionPump {
             return Ok(());
         };
         let call = ask.tool_call.tool_call_id.as_str();
-        self.announce_unseen(call, |lines, out| lines.asked_call(ask, out))
+        self.announce_unseen(call, |lines, out| lines.write_asked_call(ask, out))
             .await?;
         // The client may only answer with the options that it is offered.
-        let ask = permission::offered(ask, self.peer.facts().declares_harn);
+        let ask = permission::select_options(ask, self.peer.facts().declares_harn);
         // Sent here and not in the task, so that it precedes the end of its turn.
         let profile = self.dialect.profile;
         let client = session.asked_name();
@@ -213,7 +216,7 @@ impl SessionPump {
                 self.peer
                     .order
                     .gates
-                    .behind_question(session.id(), call, stream),
+                    .gate_behind_question(session.id(), call, stream),
             );
             wire.send_request(message)
         });
@@ -228,15 +231,15 @@ impl SessionPump {
         self.peer.spawn(async move {
             if let Some(client) = asked.filter(|_| sent.is_ok()) {
                 let route = permission::route(&ask, client);
-                session.routed(route).await;
+                session.record_route(route).await;
             }
-            if let Some(response) = response(sent, withdrawn, &peer).await {
+            if let Some(response) = wait_for_response(sent, withdrawn, &peer).await {
                 let decision = permission::decision(&ask, profile, response);
                 session.answer(ask.ask_id, decision, term).await;
             }
         });
         if let Some(gate) = gate {
-            gate.passed().await;
+            gate.wait_until_open().await;
         }
         Ok(())
     }
@@ -244,7 +247,7 @@ impl SessionPump {
 
 /// Waits for the client's answer. Returns none if the question is cancelled or the client disconnects: that is
 /// no answer, and another client may get the question.
-pub(super) async fn response(
+pub(super) async fn wait_for_response(
     sent: Result<SentRequest<Value>, Error>,
     withdrawn: CancellationToken,
     peer: &Peer,

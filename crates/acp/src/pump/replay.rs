@@ -55,7 +55,7 @@ impl SessionPump {
         let mut ended = Vec::new();
         while from.position() < until {
             let delivery = from.next().await.map_err(PumpEnd::Session)?;
-            let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
+            let begins_within = after.is_some_and(|after| delivery.contains(after.seq()));
             let mut events = delivery.events().iter();
             let shared = !events.any(|envelope| self.is_personal(envelope));
             if as_it_was && !begins_within && shared {
@@ -88,13 +88,13 @@ impl SessionPump {
                         ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
                     }
                     EventFamily::Steering(SteeringEvent::ControlOutcome(outcome)) => {
-                        self.answered(outcome).await;
+                        self.wait_for_control_answer(outcome).await;
                         lines.write(envelope, &mut out);
                     }
                     EventFamily::Setting(
                         SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. },
                     ) if as_it_was => {
-                        self.setting(envelope, &mut out);
+                        self.write_settings(envelope, &mut out);
                     }
                     EventFamily::Turn(
                         TurnEvent::TurnStarted(_)

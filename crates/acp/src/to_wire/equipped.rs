@@ -10,19 +10,19 @@ use crate::{
 };
 
 impl UpdateProjector {
-    pub(super) fn tools_changed(&self, change: &ToolsChange, out: &mut Vec<u8>) {
-        self.event(HarnEvent::ToolsChanged(change.into()), out);
+    pub(super) fn write_tools_changed(&self, change: &ToolsChange, out: &mut Vec<u8>) {
+        self.write_event(HarnEvent::ToolsChanged(change.into()), out);
     }
 
     /// Writes the servers. Both profiles use ACP's own update: it describes the session, and typed clients
     /// deliver it.
-    pub(super) fn mcp_servers(&self, servers: &[McpServerStatus], out: &mut Vec<u8>) {
+    pub(super) fn write_mcp_servers(&self, servers: &[McpServerStatus], out: &mut Vec<u8>) {
         match self.dialect.profile {
             Profile::Harn | Profile::Meta => {
                 let meta = Some(HarnMeta::new(InfoMeta::Mcp(McpMeta {
                     mcp: servers.into(),
                 })));
-                self.update(
+                self.write_update(
                     &StandardUpdate::SessionInfoUpdate { title: None, meta },
                     out,
                 );

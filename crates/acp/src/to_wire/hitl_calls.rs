@@ -9,7 +9,7 @@ use crate::wire::{StandardUpdate, ToolContents};
 
 impl UpdateProjector {
     /// Announces the question as a call, if this client receives it as a permission request.
-    pub(crate) fn hitl_call(&self, request_id: &str, payload: &Value, out: &mut Vec<u8>) {
+    pub(crate) fn write_hitl_call(&self, request_id: &str, payload: &Value, out: &mut Vec<u8>) {
         let Some(kind) = self.kind_of_call(request_id) else {
             return;
         };
@@ -18,7 +18,7 @@ impl UpdateProjector {
         let mut call = call(request_id, &title, ToolCallStatus::Pending);
         call.kind = Some(ToolKind::Think);
         call.raw_input = args.filter(|args| !args.is_null());
-        self.update(&StandardUpdate::ToolCall(call), out);
+        self.write_update(&StandardUpdate::ToolCall(call), out);
     }
 
     pub(super) fn end_hitl_call(&self, request_id: &str, outcome: HitlOutcome, out: &mut Vec<u8>) {
@@ -34,7 +34,7 @@ impl UpdateProjector {
         // The event does not repeat the question.
         call.title = None;
         call.content = text.map(ToolContents::Text);
-        self.update(&StandardUpdate::ToolCallUpdate(call), out);
+        self.write_update(&StandardUpdate::ToolCallUpdate(call), out);
     }
 
     pub(super) fn is_hitl_call(&self, request_id: &str) -> bool {
@@ -44,7 +44,7 @@ impl UpdateProjector {
     /// Returns the kind that the id states. The session did not create an id of another form, so it asks no
     /// client about it.
     fn kind_of_call(&self, request_id: &str) -> Option<HitlKind> {
-        let kind = HitlKind::of_request(request_id);
+        let kind = HitlKind::from_request_id(request_id);
         kind.filter(|kind| self.dialect.hitl_calls.contains(*kind))
     }
 }

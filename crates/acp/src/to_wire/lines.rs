@@ -12,7 +12,7 @@ use crate::{
 
 impl UpdateProjector {
     /// Appends the line of an update.
-    pub(crate) fn update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
+    pub(crate) fn write_update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.update);
         match serde_json::to_writer(&mut *out, update) {
@@ -23,12 +23,12 @@ impl UpdateProjector {
     }
 
     /// Writes an agent event, which a plain client does not receive.
-    pub(crate) fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
-        self.event_or(event, out, |_| {});
+    pub(crate) fn write_event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
+        self.write_event_or(event, out, |_| {});
     }
 
     /// Writes an agent event, or its substitute for a plain client.
-    pub(super) fn event_or(
+    pub(super) fn write_event_or(
         &self,
         event: HarnEvent<'_>,
         out: &mut Vec<u8>,
@@ -54,12 +54,12 @@ impl UpdateProjector {
     }
 
     /// Writes an extension, which a plain client does not receive.
-    pub(super) fn extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
-        self.extension_or(fields, out, |_| {});
+    pub(super) fn write_extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
+        self.write_extension_or(fields, out, |_| {});
     }
 
     /// Writes an extension, or its substitute for a plain client.
-    pub(super) fn extension_or<'a, F: ExtensionFields<'a>>(
+    pub(super) fn write_extension_or<'a, F: ExtensionFields<'a>>(
         &self,
         fields: F,
         out: &mut Vec<u8>,
@@ -68,10 +68,10 @@ impl UpdateProjector {
         let wanted = self.dialect.extensions.contains(F::EXTENSION);
         match self.dialect.profile {
             Profile::Acp => plain(out),
-            Profile::Harn if wanted => self.update(&fields.direct(), out),
+            Profile::Harn if wanted => self.write_update(&fields.into_direct(), out),
             Profile::Meta if wanted => {
-                let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.carried())));
-                self.update(
+                let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.into_carried())));
+                self.write_update(
                     &StandardUpdate::SessionInfoUpdate { title: None, meta },
                     out,
                 );
@@ -82,36 +82,36 @@ impl UpdateProjector {
 
     /// Writes a thought that is a message of its own. Plain clients such as acpx and Toad join thoughts
     /// regardless of their ids, so for them it is also a paragraph of its own, between any neighbours.
-    pub(super) fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn write_note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
         if is_blank(text) {
             return;
         }
         let id = MessageId::from(format!("note-{seq}"));
         match self.dialect.profile {
-            Profile::Harn | Profile::Meta => self.thought(text, Some(&id), out),
+            Profile::Harn | Profile::Meta => self.write_thought(text, Some(&id), out),
             Profile::Acp => {
                 let paragraph = format!("\n\n{}\n\n", text.trim());
-                self.thought(&paragraph, Some(&id), out);
+                self.write_thought(&paragraph, Some(&id), out);
             }
         }
     }
 
     /// Writes a text of the agent, with the part that a person should see as metadata.
-    pub(super) fn message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+    pub(super) fn write_message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
         match self.dialect.profile {
             Profile::Harn | Profile::Meta => {
-                self.update(&standard::message(text, Some(&visible_text(text)), id), out);
+                self.write_update(&standard::message(text, Some(&visible_text(text)), id), out);
             }
-            Profile::Acp => self.update(&standard::message(text, None, id), out),
+            Profile::Acp => self.write_update(&standard::message(text, None, id), out),
         }
     }
 
-    pub(super) fn thought(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
+    pub(super) fn write_thought(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
         if !text.is_empty() {
-            self.update(&standard::thought(text, id), out);
+            self.write_update(&standard::thought(text, id), out);
         }
     }
 }

@@ -83,13 +83,13 @@ impl UpdateProjector {
     #[must_use]
     pub fn new(session: &SessionId, dialect: impl Into<Dialect>, replay: bool) -> Self {
         let past = if replay { Seq(u64::MAX) } else { Seq::ZERO };
-        Self::since(session, dialect, past)
+        Self::with_past(session, dialect, past)
     }
 
     /// Creates a projector for a stream that may start and resume anywhere. It omits obsolete data of an
     /// earlier process, up to `past`, and writes each line the same every time.
     #[must_use]
-    pub fn since(session: &SessionId, dialect: impl Into<Dialect>, past: Seq) -> Self {
+    pub fn with_past(session: &SessionId, dialect: impl Into<Dialect>, past: Seq) -> Self {
         let id = serde_json::Value::from(session.as_str());
         let head = |method: &str| {
             format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"sessionId":{id}"#)
@@ -119,7 +119,7 @@ impl UpdateProjector {
     /// decisions in a table.
     pub fn write(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let start = out.len();
-        self.lines(envelope, out);
+        self.write_lines(envelope, out);
         self.stamp(envelope.seq, start, out);
     }
 
@@ -130,46 +130,46 @@ impl UpdateProjector {
         }
     }
 
-    fn lines(&self, envelope: &Envelope, out: &mut Vec<u8>) {
+    fn write_lines(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let seq = envelope.seq;
         let replay = seq <= self.past;
         match &envelope.event {
             AgentEvent::AgentMessageChunk {
                 content,
                 message_id,
-            } => self.message(content, message_id.as_ref(), out),
+            } => self.write_message(content, message_id.as_ref(), out),
             AgentEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            } => self.thought(content, message_id.as_ref(), out),
+            } => self.write_thought(content, message_id.as_ref(), out),
             AgentEvent::UserMessage {
                 message_id,
                 content,
                 live_session,
             } => {
                 let author = live_session.as_deref();
-                self.user_message(message_id, content, author, out);
+                self.write_user_message(message_id, content, author, out);
             }
             AgentEvent::TurnStarted(turn) => {
                 let author = turn.live_session.as_deref();
-                self.prompt(&turn.message_id, &turn.prompt, author, out);
-                self.turn_started(envelope.turn.as_ref(), &turn.message_id, out);
+                self.write_prompt(&turn.message_id, &turn.prompt, author, out);
+                self.write_turn_started(envelope.turn.as_ref(), &turn.message_id, out);
             }
             AgentEvent::TurnEnded(ended) => {
-                self.turn_ended(envelope.turn.as_ref(), &ended.outcome, out);
+                self.write_turn_ended(envelope.turn.as_ref(), &ended.outcome, out);
             }
             AgentEvent::ToolCall(call) => {
                 let named = self.dialect.newer.members;
-                self.update(&tool_call(call, replay, named), out);
+                self.write_update(&tool_call(call, replay, named), out);
             }
             AgentEvent::ToolCallUpdate(update) => {
-                self.update(&tool_call_update(update, replay), out);
+                self.write_update(&tool_call_update(update, replay), out);
             }
-            AgentEvent::WorkerCall(call) => self.worker_call(call, replay, out),
-            AgentEvent::Plan { plan } => self.plan(plan, out),
+            AgentEvent::WorkerCall(call) => self.write_worker_call(call, replay, out),
+            AgentEvent::Plan { plan } => self.write_plan(plan, out),
             AgentEvent::AvailableCommands { commands, .. } => {
                 let available_commands = commands;
-                self.update(&StandardUpdate::AvailableCommandsUpdate { available_commands }, out);
+                self.write_update(&StandardUpdate::AvailableCommandsUpdate { available_commands }, out);
             }
             AgentEvent::Usage(usage) => {
                 let update = StandardUpdate::UsageUpdate {
@@ -177,53 +177,53 @@ impl UpdateProjector {
                     size: usage.size,
                     cost: usage.cost.as_ref(),
                 };
-                self.update(&update, out);
+                self.write_update(&update, out);
             }
             AgentEvent::SessionInfo(info) => {
                 if let title @ Some(_) = info.title.as_deref() {
-                    self.update(&StandardUpdate::SessionInfoUpdate { title, meta: None }, out);
+                    self.write_update(&StandardUpdate::SessionInfoUpdate { title, meta: None }, out);
                 }
             }
             AgentEvent::Recovered(_) => {
                 // Only an interrupted turn is worth a note to a person.
                 if envelope.turn.is_some() {
-                    self.note(seq, INTERRUPTED, out);
+                    self.write_note(seq, INTERRUPTED, out);
                     let interrupted = TurnOutcome::Failed {
                         message: INTERRUPTED.to_owned(),
                     };
-                    self.turn_ended(envelope.turn.as_ref(), &interrupted, out);
+                    self.write_turn_ended(envelope.turn.as_ref(), &interrupted, out);
                 }
             }
 
             AgentEvent::ProgressReported(report) => {
                 let message = report.message.as_deref().filter(|text| !is_blank(text));
                 if !report.entries.is_empty() {
-                    self.plan(&Plan::Entries(report.entries.clone()), out);
+                    self.write_plan(&Plan::Entries(report.entries.clone()), out);
                 } else if let Some(message) = message {
                     let fields = ProgressFields::narration(message);
-                    self.extension_or(fields, out, |out| self.progress(seq, message, out));
-                    self.notice(replay, NoticeSeverity::Info, message, out);
+                    self.write_extension_or(fields, out, |out| self.write_progress(seq, message, out));
+                    self.write_notice(replay, NoticeSeverity::Info, message, out);
                 } else if report.replace || !report.metadata.is_null() {
-                    self.event(HarnEvent::ProgressReported((&**report).into()), out);
+                    self.write_event(HarnEvent::ProgressReported((&**report).into()), out);
                 }
             }
             AgentEvent::Progress(progress) => {
                 if !is_blank(&progress.message) {
                     let fields = ProgressFields::from(&**progress);
-                    let text = plain::progress(progress);
-                    self.extension_or(fields, out, |out| self.progress(seq, &text, out));
-                    self.notice(replay, NoticeSeverity::Info, &text, out);
+                    let text = plain::progress_text(progress);
+                    self.write_extension_or(fields, out, |out| self.write_progress(seq, &text, out));
+                    self.write_notice(replay, NoticeSeverity::Info, &text, out);
                 }
             }
             AgentEvent::Log(log) => {
                 if !is_blank(&log.message) {
-                    self.extension(LogFields::from(&**log), out);
-                    self.log_notice(replay, log, out);
+                    self.write_extension(LogFields::from(&**log), out);
+                    self.write_log_notice(replay, log, out);
                 }
             }
             AgentEvent::Artifact(artifact) => {
                 let fields = ArtifactFields::from(&**artifact);
-                self.extension_or(fields, out, |out| self.note(seq, &artifact.fallback, out));
+                self.write_extension_or(fields, out, |out| self.write_note(seq, &artifact.fallback, out));
             }
             AgentEvent::FsWatch {
                 subscription_id,
@@ -234,7 +234,7 @@ impl UpdateProjector {
                         subscription_id: subscription_id.into(),
                         events: events.into(),
                     };
-                    self.extension(fields, out);
+                    self.write_extension(fields, out);
                 }
             }
             AgentEvent::Handoff {
@@ -246,17 +246,17 @@ impl UpdateProjector {
                     artifact_id: artifact_id.into(),
                     handoff: RecordCow::Borrowed(handoff),
                 };
-                let note = || plain::handoff(handoff);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                let note = || plain::handoff_text(handoff);
+                self.write_extension_or(fields, out, |out| self.write_note(seq, &note(), out));
             }
             AgentEvent::WorkerUpdate(worker) => {
                 let fields = WorkerFields::new(worker, self.session_root.as_deref());
-                self.extension_or(fields, out, |out| {
+                self.write_extension_or(fields, out, |out| {
                     if !self.shows_subagent(worker) {
-                        self.worker_as_call(seq, worker, out);
+                        self.write_worker_as_call(seq, worker, out);
                     }
                 });
-                self.subagent(worker, out);
+                self.write_subagent(worker, out);
             }
             AgentEvent::SkillActivated {
                 skill_name,
@@ -266,12 +266,12 @@ impl UpdateProjector {
             } => {
                 let fields = SkillActivatedFields {
                     skill_name: skill_name.into(),
-                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
+                    skill_id: distinct_skill_id(skill_name, skill_id).map(Cow::from),
                     iteration: *iteration,
                     reason: reason.into(),
                 };
-                let note = || plain::skill_activated(skill_name, reason);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                let note = || plain::skill_activated_text(skill_name, reason);
+                self.write_extension_or(fields, out, |out| self.write_note(seq, &note(), out));
             }
             AgentEvent::SkillDeactivated {
                 skill_name,
@@ -280,11 +280,11 @@ impl UpdateProjector {
             } => {
                 let fields = SkillDeactivatedFields {
                     skill_name: skill_name.into(),
-                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
+                    skill_id: distinct_skill_id(skill_name, skill_id).map(Cow::from),
                     iteration: *iteration,
                 };
-                let note = || plain::skill_deactivated(skill_name);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                let note = || plain::skill_deactivated_text(skill_name);
+                self.write_extension_or(fields, out, |out| self.write_note(seq, &note(), out));
             }
             AgentEvent::SkillScopeTools {
                 skill_name,
@@ -293,36 +293,36 @@ impl UpdateProjector {
             } => {
                 let fields = SkillScopeFields {
                     skill_name: skill_name.into(),
-                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
+                    skill_id: distinct_skill_id(skill_name, skill_id).map(Cow::from),
                     allowed_tools: allowed_tools.into(),
                 };
-                self.extension(fields, out);
+                self.write_extension(fields, out);
             }
             AgentEvent::SkillNarrow(narrow) => {
                 let fields = SkillNarrowFields::from(&**narrow);
-                let note = || plain::skill_narrow(narrow);
-                self.extension_or(fields, out, |out| self.note(seq, &note(), out));
+                let note = || plain::skill_narrow_text(narrow);
+                self.write_extension_or(fields, out, |out| self.write_note(seq, &note(), out));
             }
             AgentEvent::ToolSearchQuery(query) => {
-                self.extension(ToolSearchQueryFields::from(&**query), out);
+                self.write_extension(ToolSearchQueryFields::from(&**query), out);
             }
             AgentEvent::ToolSearchResult(result) => {
-                self.extension(ToolSearchResultFields::from(&**result), out);
+                self.write_extension(ToolSearchResultFields::from(&**result), out);
             }
             AgentEvent::TranscriptCompacted(compacted) => {
                 let fields = CompactedFields::from(&**compacted);
-                self.extension_or(fields, out, |out| {
+                self.write_extension_or(fields, out, |out| {
                     if !self.dialect.newer.compaction {
-                        self.note(seq, &plain::compacted(compacted), out);
+                        self.write_note(seq, &plain::compaction_text(compacted), out);
                     }
                 });
-                self.compaction(seq, compacted, out);
+                self.write_compaction(seq, compacted, out);
             }
             AgentEvent::TranscriptProjected(projected) => {
-                self.extension(ProjectedFields::from(&**projected), out);
+                self.write_extension(ProjectedFields::from(&**projected), out);
             }
             AgentEvent::ReminderEmitted(reminder) => {
-                self.extension(ReminderFields::from(&**reminder), out);
+                self.write_extension(ReminderFields::from(&**reminder), out);
             }
             AgentEvent::HitlRequested {
                 request_id,
@@ -334,12 +334,12 @@ impl UpdateProjector {
                     kind: kind.into(),
                     payload: Cow::Borrowed(payload),
                 };
-                self.extension_or(fields, out, |out| {
+                self.write_extension_or(fields, out, |out| {
                     if !self.is_hitl_call(request_id) {
-                        self.note(seq, &plain::hitl_request(kind, payload), out);
+                        self.write_note(seq, &plain::hitl_request_text(kind, payload), out);
                     }
                 });
-                self.hitl_call(request_id, payload, out);
+                self.write_hitl_call(request_id, payload, out);
             }
             AgentEvent::HitlResolved {
                 request_id,
@@ -352,7 +352,7 @@ impl UpdateProjector {
                     outcome: *outcome,
                 };
                 self.end_hitl_call(request_id, *outcome, out);
-                self.extension(fields, out);
+                self.write_extension(fields, out);
             }
             AgentEvent::LiveSessionClient {
                 action,
@@ -364,32 +364,32 @@ impl UpdateProjector {
                     state: RecordCow::Borrowed(state),
                     left: left.as_deref().map(RecordCow::Borrowed),
                 };
-                self.extension(fields, out);
+                self.write_extension(fields, out);
             }
 
             AgentEvent::CompositionStart(run) => {
                 let event = HarnEvent::CompositionStart((&**run).into());
-                self.event_or(event, out, |out| self.composition_begins(run, out));
+                self.write_event_or(event, out, |out| self.write_composition_start(run, out));
             }
             AgentEvent::CompositionFinish(run) => {
                 let event = HarnEvent::CompositionFinish((&**run).into());
-                self.event_or(event, out, |out| self.composition_ends(run, true, out));
+                self.write_event_or(event, out, |out| self.write_composition_end(run, true, out));
             }
             AgentEvent::CompositionError(run) => {
                 let event = HarnEvent::CompositionError((&**run).into());
-                self.event_or(event, out, |out| self.composition_ends(run, false, out));
+                self.write_event_or(event, out, |out| self.write_composition_end(run, false, out));
             }
             AgentEvent::CompositionChildCall(call) => {
-                self.event(HarnEvent::CompositionChildCall((&**call).into()), out);
+                self.write_event(HarnEvent::CompositionChildCall((&**call).into()), out);
             }
             AgentEvent::CompositionChildResult(result) => {
-                self.event(HarnEvent::CompositionChildResult((&**result).into()), out);
+                self.write_event(HarnEvent::CompositionChildResult((&**result).into()), out);
             }
             AgentEvent::LoopCheckpoint(checkpoint) => {
-                self.event(HarnEvent::LoopCheckpoint(checkpoint.into()), out);
+                self.write_event(HarnEvent::LoopCheckpoint(checkpoint.into()), out);
             }
             AgentEvent::ControlOutcome(outcome) => {
-                self.event(HarnEvent::ControlOutcome((&**outcome).into()), out);
+                self.write_event(HarnEvent::ControlOutcome((&**outcome).into()), out);
             }
             AgentEvent::Daemon(DaemonChange::WatchdogTripped {
                 attempts,
@@ -400,19 +400,19 @@ impl UpdateProjector {
                     attempts,
                     elapsed_ms,
                 };
-                self.event(HarnEvent::DaemonWatchdogTripped(fields), out);
+                self.write_event(HarnEvent::DaemonWatchdogTripped(fields), out);
             }
             AgentEvent::SessionClosed { reason, status } => {
                 // A session that is being replayed is open.
                 if !replay {
-                    self.event(HarnEvent::SessionClosed(ClosedFields::new(reason, status)), out);
+                    self.write_event(HarnEvent::SessionClosed(ClosedFields::new(reason, status)), out);
                 }
             }
 
             // Tools and servers of an ended process are obsolete.
             AgentEvent::ToolsChanged(_) | AgentEvent::McpServers { .. } if replay => {}
-            AgentEvent::ToolsChanged(change) => self.tools_changed(change, out),
-            AgentEvent::McpServers { servers } => self.mcp_servers(servers, out),
+            AgentEvent::ToolsChanged(change) => self.write_tools_changed(change, out),
+            AgentEvent::McpServers { servers } => self.write_mcp_servers(servers, out),
 
             // The contract keeps the ranking in the transcript.
             AgentEvent::SkillMatched(_)
@@ -451,6 +451,6 @@ fn is_blank(text: &str) -> bool {
 }
 
 /// Returns the id of a skill if it differs from the name.
-fn id_beside<'a>(skill_name: &str, skill_id: &'a Option<String>) -> Option<&'a str> {
+fn distinct_skill_id<'a>(skill_name: &str, skill_id: &'a Option<String>) -> Option<&'a str> {
     skill_id.as_deref().filter(|id| *id != skill_name)
 }

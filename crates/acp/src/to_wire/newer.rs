@@ -21,14 +21,14 @@ impl UpdateProjector {
     }
 
     /// Writes progress for a plain client as a thought, unless the client receives a notice.
-    pub(super) fn progress(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn write_progress(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
         if !self.has_notices() {
-            self.note(seq, text, out);
+            self.write_note(seq, text, out);
         }
     }
 
     /// Writes a notice for the user. It is no part of the history, so a replay has none.
-    pub(super) fn notice(
+    pub(super) fn write_notice(
         &self,
         replay: bool,
         severity: NoticeSeverity,
@@ -47,46 +47,51 @@ impl UpdateProjector {
             title: title.trim(),
             description: rest.filter(|rest| !rest.is_empty()),
         };
-        self.update(&update, out);
+        self.write_update(&update, out);
     }
 
     /// Writes a line of the log as a notice, unless it is for developers.
-    pub(super) fn log_notice(&self, replay: bool, log: &LogRecord, out: &mut Vec<u8>) {
+    pub(super) fn write_log_notice(&self, replay: bool, log: &LogRecord, out: &mut Vec<u8>) {
         let severity = match log.level.as_str() {
             "trace" | "debug" => return,
             "warn" | "warning" => NoticeSeverity::Warning,
             "error" => NoticeSeverity::Error,
             _ => NoticeSeverity::Info,
         };
-        self.notice(replay, severity, &log.message, out);
+        self.write_notice(replay, severity, &log.message, out);
     }
 
     /// Writes a finished compaction: the runtime records one only when it is over.
-    pub(super) fn compaction(&self, seq: Seq, compacted: &TranscriptCompacted, out: &mut Vec<u8>) {
+    pub(super) fn write_compaction(
+        &self,
+        seq: Seq,
+        compacted: &TranscriptCompacted,
+        out: &mut Vec<u8>,
+    ) {
         if !self.dialect.newer.compaction {
             return;
         }
-        let text = plain::compacted(compacted);
+        let text = plain::compaction_text(compacted);
         let update = StandardUpdate::CompactionUpdate {
             compaction_id: &format!("compaction-{seq}"),
             status: CompactionState::Completed,
             summary: [ContentBlockWire::text(&text)],
         };
-        self.update(&update, out);
+        self.write_update(&update, out);
     }
 
     /// Writes a plan with its id; a plan without entries is removed.
-    pub(super) fn plan_by_id(&self, plan: &Plan, out: &mut Vec<u8>) {
+    pub(super) fn write_plan_by_id(&self, plan: &Plan, out: &mut Vec<u8>) {
         let entries = plan.entries();
         if entries.is_empty() {
-            return self.update(&StandardUpdate::PlanRemoved { plan_id: PLAN_ID }, out);
+            return self.write_update(&StandardUpdate::PlanRemoved { plan_id: PLAN_ID }, out);
         }
         let meta = plan_meta(plan);
         let plan = PlanContent::Items {
             plan_id: PLAN_ID,
             entries: entries.iter().map(Into::into).collect(),
         };
-        self.update(&StandardUpdate::PlanUpdate { plan, meta }, out);
+        self.write_update(&StandardUpdate::PlanUpdate { plan, meta }, out);
     }
 
     /// Returns whether a worker is shown as a session of its own.
@@ -95,7 +100,7 @@ impl UpdateProjector {
     }
 
     /// Writes a worker as a session of its own: its state, and after its announcement the task.
-    pub(super) fn subagent(&self, worker: &WorkerUpdate, out: &mut Vec<u8>) {
+    pub(super) fn write_subagent(&self, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let Some(child) = worker.metadata.child_run_id.as_ref() else {
             return;
         };
@@ -132,25 +137,25 @@ impl UpdateProjector {
             description: announced.1,
             state,
         };
-        self.update(&update, out);
+        self.write_update(&update, out);
         if worker.event == WorkerEvent::WorkerSpawned {
             let id = format!("worker-{}-{}-task", worker.worker_id, worker.cycle);
-            self.session_message(&id, child, plain::cycle_task(worker), out);
+            self.write_session_message(&id, child, plain::cycle_task(worker), out);
         }
     }
 
     /// Writes a message of this session to another one.
-    fn session_message(&self, id: &str, to: &SessionId, text: &str, out: &mut Vec<u8>) {
+    fn write_session_message(&self, id: &str, to: &SessionId, text: &str, out: &mut Vec<u8>) {
         let message = StandardUpdate::SessionMessage {
             message_id: id,
             sender_session_id: self.session.as_str(),
             recipient_session_id: to.as_str(),
         };
-        self.update(&message, out);
+        self.write_update(&message, out);
         let chunk = StandardUpdate::SessionMessageChunk {
             message_id: id,
             content: ContentBlockWire::text(text),
         };
-        self.update(&chunk, out);
+        self.write_update(&chunk, out);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::UpdateProjector;
 use crate::wire::{StandardUpdate, ToolCallWire, ToolContents};
 
-pub(super) fn progress(progress: &Progress) -> String {
+pub(super) fn progress_text(progress: &Progress) -> String {
     let message = &progress.message;
     match (progress.progress, progress.total) {
         (Some(done), Some(total)) => format!("{message} ({done} of {total})"),
@@ -21,23 +21,23 @@ pub(super) fn progress(progress: &Progress) -> String {
     }
 }
 
-pub(super) fn skill_activated(name: &str, reason: &str) -> String {
-    titled(&format!("Skill {name} is active"), reason)
+pub(super) fn skill_activated_text(name: &str, reason: &str) -> String {
+    join_title(&format!("Skill {name} is active"), reason)
 }
 
-pub(super) fn skill_deactivated(name: &str) -> String {
+pub(super) fn skill_deactivated_text(name: &str) -> String {
     format!("Skill {name} is no longer active")
 }
 
-pub(super) fn skill_narrow(narrow: &SkillNarrow) -> String {
-    let text = titled("Fewer tools are in reach", &narrow.reason);
+pub(super) fn skill_narrow_text(narrow: &SkillNarrow) -> String {
+    let text = join_title("Fewer tools are in reach", &narrow.reason);
     match narrow.removed_tools.as_slice() {
         [] => text,
         removed => format!("{text} (without {})", removed.join(", ")),
     }
 }
 
-pub(super) fn handoff(handoff: &HandoffArtifact) -> String {
+pub(super) fn handoff_text(handoff: &HandoffArtifact) -> String {
     let target = &handoff.target_persona_or_human;
     // An empty name counts as absent.
     let names = [
@@ -50,19 +50,19 @@ pub(super) fn handoff(handoff: &HandoffArtifact) -> String {
         None => "Work is handed over".to_owned(),
         Some(who) => format!("Work is handed over to {who}"),
     };
-    titled(&text, &handoff.task)
+    join_title(&text, &handoff.task)
 }
 
-pub(super) fn hitl_request(kind: &str, payload: &Value) -> String {
+pub(super) fn hitl_request_text(kind: &str, payload: &Value) -> String {
     const WORDS: [&str; 5] = ["prompt", "question", "message", "detail", "action"];
     let asked = WORDS.iter().find_map(|word| payload.get(word)?.as_str());
-    titled(
+    join_title(
         &format!("A person is asked ({kind})"),
         asked.unwrap_or_default(),
     )
 }
 
-pub(super) fn compacted(compacted: &TranscriptCompacted) -> String {
+pub(super) fn compaction_text(compacted: &TranscriptCompacted) -> String {
     format!(
         "Older messages were folded away: {}, about {} tokens before and {} after",
         compacted.archived_messages,
@@ -74,36 +74,41 @@ pub(super) fn compacted(compacted: &TranscriptCompacted) -> String {
 impl UpdateProjector {
     /// Writes a worker as one tool call per cycle. A worker that ends while it waits has no open call; a
     /// thought reports its end.
-    pub(super) fn worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
+    pub(super) fn write_worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let id = format!("worker-{}-{}", worker.worker_id, worker.cycle);
-        let title = titled(&worker.worker_name, cycle_task(worker));
+        let title = join_title(&worker.worker_name, cycle_task(worker));
         let (status, text) = match worker.event {
-            WorkerEvent::WorkerSpawned => return self.call_begins(&id, &title, out),
+            WorkerEvent::WorkerSpawned => return self.write_call_start(&id, &title, out),
             // The cycle that follows shows the progress.
             WorkerEvent::WorkerProgressed => return,
             WorkerEvent::WorkerWaitingForInput => {
                 let text = "Done for now, and waiting for input";
-                return self.call_ends(&id, &title, ToolCallStatus::Completed, text, out);
+                return self.write_call_end(&id, &title, ToolCallStatus::Completed, text, out);
             }
             WorkerEvent::WorkerCompleted => (ToolCallStatus::Completed, "Done"),
             WorkerEvent::WorkerStopped => (ToolCallStatus::Completed, "Stopped after handing over"),
             WorkerEvent::WorkerFailed => (ToolCallStatus::Failed, "Failed"),
             WorkerEvent::WorkerCancelled => (ToolCallStatus::Failed, "Cancelled"),
         };
-        let text = titled(text, worker.metadata.error.as_deref().unwrap_or_default());
+        let text = join_title(text, worker.metadata.error.as_deref().unwrap_or_default());
         if worker.metadata.awaiting_started_at.is_some() {
-            self.note(seq, &titled(&worker.worker_name, &text), out);
+            self.write_note(seq, &join_title(&worker.worker_name, &text), out);
         } else {
-            self.call_ends(&id, &title, status, &text, out);
+            self.write_call_end(&id, &title, status, &text, out);
         }
     }
 
     /// Writes a composition as one tool call; its children are not shown.
-    pub(super) fn composition_begins(&self, run: &CompositionRun, out: &mut Vec<u8>) {
-        self.call_begins(&composition_id(run), &composition_title(run), out);
+    pub(super) fn write_composition_start(&self, run: &CompositionRun, out: &mut Vec<u8>) {
+        self.write_call_start(&composition_id(run), &composition_title(run), out);
     }
 
-    pub(super) fn composition_ends(&self, run: &CompositionRun, well: bool, out: &mut Vec<u8>) {
+    pub(super) fn write_composition_end(
+        &self,
+        run: &CompositionRun,
+        well: bool,
+        out: &mut Vec<u8>,
+    ) {
         let (status, texts) = if well {
             (ToolCallStatus::Completed, [run.stdout.as_deref(), None])
         } else {
@@ -112,7 +117,7 @@ impl UpdateProjector {
         };
         let text = texts.into_iter().flatten().find(|text| !text.is_empty());
         let text = text.unwrap_or_default();
-        self.call_ends(
+        self.write_call_end(
             &composition_id(run),
             &composition_title(run),
             status,
@@ -121,13 +126,13 @@ impl UpdateProjector {
         );
     }
 
-    fn call_begins(&self, id: &str, title: &str, out: &mut Vec<u8>) {
+    fn write_call_start(&self, id: &str, title: &str, out: &mut Vec<u8>) {
         let mut call = call(id, title, ToolCallStatus::InProgress);
         call.kind = Some(ToolKind::Other);
-        self.update(&StandardUpdate::ToolCall(call), out);
+        self.write_update(&StandardUpdate::ToolCall(call), out);
     }
 
-    fn call_ends(
+    fn write_call_end(
         &self,
         id: &str,
         title: &str,
@@ -137,7 +142,7 @@ impl UpdateProjector {
     ) {
         let mut call = call(id, title, status);
         call.content = (!text.is_empty()).then_some(ToolContents::Text(text));
-        self.update(&StandardUpdate::ToolCallUpdate(call), out);
+        self.write_update(&StandardUpdate::ToolCallUpdate(call), out);
     }
 }
 
@@ -154,11 +159,11 @@ fn composition_id(run: &CompositionRun) -> String {
 }
 
 fn composition_title(run: &CompositionRun) -> String {
-    titled("Composition", &run.language)
+    join_title("Composition", &run.language)
 }
 
 /// Joins two texts with a colon, unless one is empty.
-fn titled(title: &str, text: &str) -> String {
+fn join_title(title: &str, text: &str) -> String {
     match (title, text.trim()) {
         (title, "") => title.to_owned(),
         ("", text) => text.to_owned(),
@@ -190,7 +195,7 @@ mod tests {
     #[test]
     fn handoff_skips_empty_names() {
         let to = |label: &str, id: &str, kind: &str| {
-            handoff(&HandoffArtifact {
+            handoff_text(&HandoffArtifact {
                 target_persona_or_human: HandoffTarget {
                     kind: kind.to_owned(),
                     id: Some(id.to_owned()),

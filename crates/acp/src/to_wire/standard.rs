@@ -17,7 +17,7 @@ pub(super) fn message<'a>(
     visible: Option<&'a str>,
     id: Option<&'a MessageId>,
 ) -> StandardUpdate<'a> {
-    let meta = visible.map(|visible| HarnMeta::new(ContentMeta::of_chunk(visible)));
+    let meta = visible.map(|visible| HarnMeta::new(ContentMeta::from_chunk(visible)));
     StandardUpdate::AgentMessageChunk {
         content: ContentBlockWire::Text {
             text: text.into(),
@@ -59,7 +59,7 @@ pub(super) fn tool_call(
         locations: (!call.locations.is_empty()).then_some(call.locations.as_slice()),
         raw_input: (!call.raw_input.is_null()).then_some(&call.raw_input),
         raw_output: None,
-        meta: ToolMeta::of_call(call).map(HarnMeta::new),
+        meta: ToolMeta::from_call(call).map(HarnMeta::new),
     })
 }
 
@@ -83,13 +83,13 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
         locations: update.locations.as_deref(),
         raw_input: update.raw_input.as_ref().filter(|it| !it.is_null()),
         raw_output: update.raw_output.as_ref().filter(|it| !it.is_null()),
-        meta: ToolMeta::of_update(update).map(HarnMeta::new),
+        meta: ToolMeta::from_update(update).map(HarnMeta::new),
     })
 }
 
 impl UpdateProjector {
     /// Writes a message that reached the agent during a turn: whole in the profile `harn`, else as chunks.
-    pub(super) fn user_message(
+    pub(super) fn write_user_message(
         &self,
         id: &MessageId,
         blocks: &[ContentBlock],
@@ -100,22 +100,24 @@ impl UpdateProjector {
         match self.dialect.profile {
             Profile::Harn if content.iter().next().is_some() => {
                 let message_id = id.as_str();
-                self.update(
+                self.write_update(
                     &StandardUpdate::UserMessage {
                         message_id,
                         content,
-                        meta: said_by(author),
+                        meta: author_meta(author),
                     },
                     out,
                 );
             }
-            Profile::Harn | Profile::Meta | Profile::Acp => self.prompt(id, blocks, author, out),
+            Profile::Harn | Profile::Meta | Profile::Acp => {
+                self.write_prompt(id, blocks, author, out)
+            }
         }
     }
 
     /// Writes a prompt, as chunks for every client. Typed clients drop an unknown update, and a host that
     /// receives the extensions through such a client would lose the user's own words from every replay.
-    pub(super) fn prompt(
+    pub(super) fn write_prompt(
         &self,
         id: &MessageId,
         blocks: &[ContentBlock],
@@ -124,11 +126,11 @@ impl UpdateProjector {
     ) {
         for content in MessageBlocks(blocks).iter() {
             let message_id = id.as_str();
-            self.update(
+            self.write_update(
                 &StandardUpdate::UserMessageChunk {
                     content,
                     message_id,
-                    meta: said_by(author),
+                    meta: author_meta(author),
                 },
                 out,
             );
@@ -136,14 +138,14 @@ impl UpdateProjector {
     }
 
     /// Writes a plan, also one without entries: that removes the previous plan.
-    pub(super) fn plan(&self, plan: &Plan, out: &mut Vec<u8>) {
+    pub(super) fn write_plan(&self, plan: &Plan, out: &mut Vec<u8>) {
         if self.dialect.newer.plans {
-            return self.plan_by_id(plan, out);
+            return self.write_plan_by_id(plan, out);
         }
         let entries = plan.entries();
         let meta = plan_meta(plan);
         let entries = entries.iter().map(Into::into).collect();
-        self.update(&StandardUpdate::Plan { entries, meta }, out);
+        self.write_update(&StandardUpdate::Plan { entries, meta }, out);
     }
 }
 
@@ -158,7 +160,7 @@ pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
 }
 
 /// Returns the author of a message as metadata.
-fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
+fn author_meta(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
     author.map(|live_session| {
         HarnMeta::new(UserMeta {
             live_session: RecordCow::Borrowed(live_session),

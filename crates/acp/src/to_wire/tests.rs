@@ -31,7 +31,7 @@ fn lines(projector: &UpdateProjector, event: AgentEvent) -> Vec<Value> {
         .collect()
 }
 
-fn live(dialect: impl Into<Dialect>) -> UpdateProjector {
+fn live_projector(dialect: impl Into<Dialect>) -> UpdateProjector {
     UpdateProjector::new(&"s".into(), dialect, false)
 }
 
@@ -43,7 +43,7 @@ fn check(
 ) {
     let mut text = String::new();
     for event in events {
-        for mut line in lines(&live(profile), event) {
+        for mut line in lines(&live_projector(profile), event) {
             let mut params = line["params"].take();
             let shown = match line["method"].as_str() {
                 Some("session/update") => params["update"].take(),
@@ -56,9 +56,9 @@ fn check(
     expected.borrow().assert_eq(&text);
 }
 
-fn silent(profile: Profile, event: AgentEvent) {
+fn check_silent(profile: Profile, event: AgentEvent) {
     assert_eq!(
-        lines(&live(profile), event.clone()),
+        lines(&live_projector(profile), event.clone()),
         [] as [Value; 0],
         "{event:?}"
     );
@@ -103,7 +103,7 @@ fn a_plain_note_is_a_paragraph_between_any_neighbours() {
         progress(" Two\n"),
         AgentEvent::thought("Thinking on"),
     ];
-    let projector = live(Profile::Acp);
+    let projector = live_projector(Profile::Acp);
     let updates = events.into_iter().flat_map(|it| lines(&projector, it));
     let joined: String = updates
         .map(|line| line["params"]["update"]["content"]["text"].clone())
@@ -154,26 +154,26 @@ fn prompt_is_sent_as_chunks_in_every_profile() {
 #[test]
 fn empty_events_write_no_lines() {
     for profile in ALL {
-        silent(profile, AgentEvent::message(""));
-        silent(profile, AgentEvent::thought(""));
-        silent(
+        check_silent(profile, AgentEvent::message(""));
+        check_silent(profile, AgentEvent::thought(""));
+        check_silent(
             profile,
             event(json!({"type": "user_message", "message_id": "m", "content": []})),
         );
-        silent(
+        check_silent(
             profile,
             event(json!({"type": "fs_watch", "subscription_id": "w", "events": []})),
         );
-        silent(
+        check_silent(
             profile,
             event(json!({"type": "log", "level": "info", "message": ""})),
         );
-        silent(
+        check_silent(
             profile,
             event(json!({"type": "progress", "phase": "p", "message": ""})),
         );
-        silent(profile, AgentEvent::SessionInfo(SessionInfo::default()));
-        silent(profile, event(json!({"type": "progress_reported"})));
+        check_silent(profile, AgentEvent::SessionInfo(SessionInfo::default()));
+        check_silent(profile, event(json!({"type": "progress_reported"})));
     }
 }
 
@@ -216,14 +216,14 @@ fn client_receives_only_the_extensions_on_its_list() {
     let log = event(json!({"type": "log", "level": "info", "message": "here"}));
     let progress = event(json!({"type": "progress", "phase": "p", "message": "here"}));
     for profile in [Profile::Harn, Profile::Meta] {
-        let extensions = ExtensionSet::named(["log"]);
-        let projector = live(Dialect {
+        let extensions = ExtensionSet::from_names(["log"]);
+        let projector = live_projector(Dialect {
             extensions,
             ..profile.into()
         });
         assert_eq!(
             lines(&projector, log.clone()),
-            lines(&live(profile), log.clone())
+            lines(&live_projector(profile), log.clone())
         );
         assert_eq!(lines(&projector, progress.clone()), [] as [Value; 0]);
         // The list covers session updates only; agent events are always sent.

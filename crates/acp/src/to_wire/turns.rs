@@ -12,7 +12,7 @@ use crate::{
 impl UpdateProjector {
     /// Writes the marker after the prompt. The sender's stream omits its own prompt; the marker has the last
     /// id of the event, so a reconnect does not send the prompt either.
-    pub(super) fn turn_started(
+    pub(super) fn write_turn_started(
         &self,
         turn: Option<&TurnId>,
         message: &MessageId,
@@ -23,11 +23,11 @@ impl UpdateProjector {
                 turn_id: turn_id.as_str().into(),
                 message_id: message.as_str().into(),
             };
-            self.event(HarnEvent::TurnStarted(fields), out);
+            self.write_event(HarnEvent::TurnStarted(fields), out);
         }
     }
 
-    pub(super) fn turn_ended(
+    pub(super) fn write_turn_ended(
         &self,
         turn: Option<&TurnId>,
         outcome: &TurnOutcome,
@@ -35,13 +35,13 @@ impl UpdateProjector {
     ) {
         if let Some(turn) = turn.filter(|_| self.dialect.event_ids) {
             let fields = TurnEndedFields::new(turn, outcome);
-            self.event(HarnEvent::TurnEnded(fields), out);
+            self.write_event(HarnEvent::TurnEnded(fields), out);
         }
     }
 
     /// Removes the prompt from the lines of a starting turn, which begin at `start`, for the sender of the
     /// prompt. The remaining line keeps its event id.
-    pub(crate) fn without_prompt(&self, start: usize, out: &mut Vec<u8>) {
+    pub(crate) fn remove_prompt(&self, start: usize, out: &mut Vec<u8>) {
         let marker = self.dialect.event_ids && self.dialect.profile != Profile::Acp;
         let written = &out[start..];
         let mut lines = written.split_inclusive(|&byte| byte == b'\n');

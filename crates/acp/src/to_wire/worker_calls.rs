@@ -15,7 +15,7 @@ impl UpdateProjector {
     /// Writes a worker's call. A client that observes workers' calls receives all of them. Every other client
     /// receives only those with a permission request, from just before the request on: no request names a
     /// call that its client does not know.
-    pub(super) fn worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
+    pub(super) fn write_worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
         let all = self.dialect.worker_calls;
         let named = self.dialect.newer.members;
         let update = match &call.step {
@@ -28,22 +28,22 @@ impl UpdateProjector {
             | WorkerCallStep::Asked(_)
             | WorkerCallStep::Changed(_) => return,
         };
-        self.update(&with_worker(update, call), out);
+        self.write_update(&with_worker(update, call), out);
     }
 
     /// Announces the call of a permission request to a client that connected after the call's announcement.
-    pub(crate) fn asked_call(&self, ask: &PermissionAsked, out: &mut Vec<u8>) {
+    pub(crate) fn write_asked_call(&self, ask: &PermissionAsked, out: &mut Vec<u8>) {
         let named = self.dialect.newer.members;
         let update = tool_call(&ask.tool_call, false, named);
         if ask.lineage.is_empty() {
-            return self.update(&update, out);
+            return self.write_update(&update, out);
         }
         let call = WorkerCall {
             lineage: ask.lineage.clone(),
             asked: false,
             step: WorkerCallStep::Asked(ask.tool_call.clone()),
         };
-        self.update(&with_worker(update, &call), out);
+        self.write_update(&with_worker(update, &call), out);
     }
 }
 
@@ -51,11 +51,11 @@ fn with_worker<'a>(mut update: StandardUpdate<'a>, call: &'a WorkerCall) -> Stan
     if let StandardUpdate::ToolCall(wire) | StandardUpdate::ToolCallUpdate(wire) = &mut update {
         let meta = match &call.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {
-                ToolMeta::of_call(call)
+                ToolMeta::from_call(call)
             }
-            WorkerCallStep::Changed(update) => ToolMeta::of_update(update),
+            WorkerCallStep::Changed(update) => ToolMeta::from_update(update),
         };
-        wire.meta = Some(HarnMeta::new(meta.unwrap_or_default().of_worker(call)));
+        wire.meta = Some(HarnMeta::new(meta.unwrap_or_default().with_worker(call)));
     }
     update
 }

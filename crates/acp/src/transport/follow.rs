@@ -14,7 +14,7 @@ use crate::EventId;
 pub struct FollowId(u64);
 
 impl FollowId {
-    pub(crate) fn begin() -> Self {
+    pub(crate) fn next_id() -> Self {
         static BEGUN: AtomicU64 = AtomicU64::new(0);
         Self(BEGUN.fetch_add(1, Ordering::Relaxed))
     }
@@ -53,7 +53,7 @@ impl RefollowRequest {
         let refollow = Self {
             session,
             after,
-            stream: FollowId::begin(),
+            stream: FollowId::next_id(),
             reply,
         };
         (refollow, came_of_it)
@@ -61,7 +61,7 @@ impl RefollowRequest {
 
     /// Returns the id of the follow that this request starts.
     #[must_use]
-    pub fn stream(&self) -> FollowId {
+    pub fn follow_id(&self) -> FollowId {
         self.stream
     }
 }

@@ -26,8 +26,8 @@ pub fn outgoing() -> (PieceSender, PieceReceiver) {
 
 /// Creates a queue of bytes to write, with these limits.
 #[must_use]
-pub fn outgoing_of(limits: OutgoingLimits) -> (PieceSender, PieceReceiver) {
-    harn_lines::outgoing_of(limits)
+pub fn outgoing_with_limits(limits: OutgoingLimits) -> (PieceSender, PieceReceiver) {
+    harn_lines::outgoing_with_limits(limits)
 }
 
 /// A line from the client, the reason why it was skipped, or a request of the transport.

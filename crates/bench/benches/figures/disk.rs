@@ -15,7 +15,7 @@ const BYTES: usize = 256;
 const ROUNDS: usize = 200;
 
 /// Prints the cost of the disk, which a reader needs for the figures that depend on it.
-pub(crate) fn tell(setup: &Setup, table: &mut Table) -> Result<()> {
+pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let mut file = tempfile::tempfile_in(setup.logs())?;
     let mut seconds = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {

@@ -16,7 +16,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         ("end of input to exit, in an unread turn", Some("numbered")),
     ] {
         let ours = setup.ours_flooding()?;
-        let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+        let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
         if let Some(prompt) = prompt {
             agent.prompt(&session, prompt)?;
             // Long enough for the pipe to fill, short enough for the turn to be under way.

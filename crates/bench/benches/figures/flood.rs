@@ -23,11 +23,11 @@ struct Floods {
 }
 
 impl Floods {
-    fn agent(&mut self, program: &Program, cwd: &Path, count: u64) -> Result<()> {
-        let (mut agent, session) = Running::ready(program, cwd)?;
+    fn flood_agent(&mut self, program: &Program, cwd: &Path, count: u64) -> Result<()> {
+        let (mut agent, session) = Running::start_with_session(program, cwd)?;
         let begun = Instant::now();
         let id = agent.prompt(&session, &format!("flood {count}"))?;
-        let drained = agent.answer(id)?;
+        let drained = agent.read_response(id)?;
         ensure!(
             (count..=count + EXTRA).contains(&drained.lines),
             "{} updates instead of {count}",
@@ -40,7 +40,7 @@ impl Floods {
         Ok(())
     }
 
-    fn floor(&mut self, program: &Program, count: u64) -> Result<()> {
+    fn flood_floor(&mut self, program: &Program, count: u64) -> Result<()> {
         let mut floor = program.start()?;
         floor.lines.next()?.context("the floor is not ready")?;
         let begun = Instant::now();
@@ -63,15 +63,15 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let (cwd, count) = (setup.cwd(), setup.updates);
     let (mut floor, mut sdk, mut ours) = (Floods::default(), Floods::default(), Floods::default());
     for _ in 0..setup.floods {
-        sdk.agent(&sdk_program, &cwd, count)?;
+        sdk.flood_agent(&sdk_program, &cwd, count)?;
         // These two take a hundredth of that time, and a short time needs more samples.
         for _ in 0..3 {
-            floor.floor(&floor_program, count)?;
-            ours.agent(&setup.ours_flooding()?.program, &cwd, count)?;
+            floor.flood_floor(&floor_program, count)?;
+            ours.flood_agent(&setup.ours_flooding()?.program, &cwd, count)?;
         }
     }
     let mut longer = Floods::default();
-    longer.agent(&setup.ours_flooding()?.program, &cwd, 4 * count)?;
+    longer.flood_agent(&setup.ours_flooding()?.program, &cwd, 4 * count)?;
 
     let [floor_rate, sdk_rate, ours_rate] =
         [&floor, &sdk, &ours].map(|floods| median(&floods.rates));

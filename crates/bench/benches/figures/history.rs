@@ -31,11 +31,11 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     for _ in 0..setup.floods {
         let ours = setup.ours_flooding()?;
         let mut agent = ours.program.start()?;
-        meet(&mut agent)?;
+        initialize(&mut agent)?;
         let session = agent.new_session(&setup.cwd())?;
         let begun = Instant::now();
         let id = agent.prompt(&session, &format!("flood {count}"))?;
-        let drained = agent.answer(id)?;
+        let drained = agent.read_response(id)?;
         let seconds = drained.at.duration_since(begun).as_secs_f64();
         seen.live.push(drained.lines as f64 / seconds);
         for _ in 0..3 {
@@ -45,7 +45,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         }
         agent.end()?;
         let mut another = ours.program.start()?;
-        meet(&mut another)?;
+        initialize(&mut another)?;
         let (first, _) = load(setup, &mut another, &session, count)?;
         seen.first_of_stored.push(first);
         another.end()?;
@@ -75,11 +75,11 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// Initializes as a client that can reconnect.
-fn meet(agent: &mut Running) -> Result<()> {
+fn initialize(agent: &mut Running) -> Result<()> {
     let wishes = json!({"_meta": {"harn": {"eventIds": true}}});
     let hello = json!({"protocolVersion": 1, "clientCapabilities": wishes});
     let id = agent.send("initialize", hello)?;
-    agent.answer(id).map(drop)
+    agent.read_response(id).map(drop)
 }
 
 /// Loads a session; returns the seconds until the first line and until the response.
@@ -88,7 +88,7 @@ fn load(setup: &Setup, agent: &mut Running, session: &SessionId, count: u64) -> 
     let begun = Instant::now();
     let id = agent.send("session/load", params)?;
     let mut first = None;
-    let drained = agent.lines.until_answer(id, |_| {
+    let drained = agent.lines.read_until_response(id, |_| {
         first.get_or_insert_with(Instant::now);
         Ok(())
     })?;

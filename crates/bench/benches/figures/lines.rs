@@ -80,7 +80,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads up to the response to request `id`; calls `each` for every line before it.
-    pub(crate) fn until_answer(
+    pub(crate) fn read_until_response(
         &mut self,
         id: u64,
         mut each: impl FnMut(&[u8]) -> Result<()>,

@@ -41,7 +41,7 @@ impl Link {
     /// Connects and sends nothing.
     pub(crate) async fn connect(address: SocketAddr, token: &str, path: &str) -> Result<Self> {
         let mut link = Self {
-            stream: reach(address).await?,
+            stream: connect_with_retry(address).await?,
             buffer: Vec::with_capacity(CHUNK),
             read: 0,
             last_id: 0,
@@ -71,11 +71,11 @@ impl Link {
         self.last_id += 1;
         let id = self.last_id;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.tell(&message.to_string()).await?;
+        self.send_text(&message.to_string()).await?;
         Ok(id)
     }
 
-    pub(crate) async fn tell(&mut self, message: &str) -> Result<()> {
+    pub(crate) async fn send_text(&mut self, message: &str) -> Result<()> {
         // A complete text frame, under a mask that changes nothing.
         let mut frame = vec![0x81, 0x80 | 127];
         frame.extend((message.len() as u64).to_be_bytes());
@@ -88,11 +88,11 @@ impl Link {
     /// Sends a request and waits for its response; skips the messages before it.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.send(method, params).await?;
-        self.answer(id, |_| Ok(())).await
+        self.read_response(id, |_| Ok(())).await
     }
 
     /// Reads up to a response; calls `seen` for every message before it.
-    pub(crate) async fn answer(
+    pub(crate) async fn read_response(
         &mut self,
         id: u64,
         mut seen: impl FnMut(&[u8]) -> Result<()>,
@@ -116,7 +116,7 @@ impl Link {
     pub(crate) async fn next(&mut self) -> Result<&[u8]> {
         loop {
             let unread = &self.buffer[self.read..];
-            if let Some((kind, from, to)) = frame(unread) {
+            if let Some((kind, from, to)) = parse_frame(unread) {
                 let (from, to) = (self.read + from, self.read + to);
                 self.read = to;
                 match kind {
@@ -152,7 +152,7 @@ impl Link {
 }
 
 /// Returns the first complete frame: its kind with the final bit, and where its content begins and ends.
-fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
+fn parse_frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let (kind, length) = (*bytes.first()?, *bytes.get(1)? & 0x7f);
     let (from, length) = match length {
         126 => (
@@ -169,7 +169,7 @@ fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
 }
 
 /// Connects as soon as the server listens.
-async fn reach(address: SocketAddr) -> Result<TcpStream> {
+async fn connect_with_retry(address: SocketAddr) -> Result<TcpStream> {
     let begun = Instant::now();
     loop {
         match TcpStream::connect(address).await {

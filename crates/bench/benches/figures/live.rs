@@ -36,10 +36,10 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let threads = ours.state.path().join("harn/threads");
     runtime.block_on(async {
         let mut stage = Stage::new(setup, &server, address, &threads).await?;
-        stage.crowd(setup, table).await?;
-        stage.unread(table).await?;
-        stage.long(table).await?;
-        stage.takeovers(setup, table).await
+        stage.measure_crowd(setup, table).await?;
+        stage.measure_unread(table).await?;
+        stage.measure_long_line(table).await?;
+        stage.measure_takeovers(setup, table).await
     })
 }
 
@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
 
     /// Returns how long a turn with a fixed rate of updates takes the agent. The times come from the journal,
     /// because all readers here share one thread.
-    async fn turn(&mut self) -> Result<f64> {
+    async fn time_turn(&mut self) -> Result<f64> {
         self.prompt("paced").await?;
         let journal = fs::read_to_string(&self.journal).context("reading the journal")?;
         let at = |kind: &str| -> Result<u64> {
@@ -98,7 +98,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Connects a client that opens the session and only reads.
-    async fn watcher(&self, name: &str) -> Result<Link> {
+    async fn connect_watcher(&self, name: &str) -> Result<Link> {
         let mut link = Link::open(self.address, TOKEN, name).await?;
         let params = json!({"sessionId": self.session, "cwd": self.cwd, "mcpServers": []});
         link.ask("session/resume", params).await?;
@@ -107,25 +107,25 @@ impl<'a> Stage<'a> {
 
     fn memory(&self) -> Result<Memory> {
         let quiet = Duration::from_millis(200);
-        Memory::settled(self.server.pid, quiet, Duration::from_secs(5))
+        Memory::wait_until_settled(self.server.pid, quiet, Duration::from_secs(5))
     }
 
-    async fn crowd(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
+    async fn measure_crowd(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
         let mut alone = Vec::new();
         for _ in 0..setup.crowds {
-            alone.push(self.turn().await?);
+            alone.push(self.time_turn().await?);
         }
         let before = self.memory()?;
         let mut watching = JoinSet::new();
         for place in 0..setup.watchers {
-            let link = self.watcher(&format!("watcher-{place}")).await?;
+            let link = self.connect_watcher(&format!("watcher-{place}")).await?;
             watching.spawn(watch(link, PACED * setup.crowds as u64));
         }
         let mut crowded = Vec::new();
         for _ in 0..setup.crowds {
-            crowded.push(self.turn().await?);
+            crowded.push(self.time_turn().await?);
         }
-        let after = Memory::of(self.server.pid)?;
+        let after = Memory::read(self.server.pid)?;
         let mut got = 0;
         while let Some(watched) = watching.join_next().await {
             got += watched??;
@@ -157,12 +157,12 @@ impl<'a> Stage<'a> {
     }
 
     /// A client that never reads during a turn at full speed, and whether it later receives what it missed.
-    async fn unread(&mut self, table: &mut Table) -> Result<()> {
-        let idle = self.watcher("idle").await?;
+    async fn measure_unread(&mut self, table: &mut Table) -> Result<()> {
+        let idle = self.connect_watcher("idle").await?;
         self.prompt("numbered").await?;
         let before = self.memory()?;
         self.prompt("numbered").await?;
-        let after = Memory::of(self.server.pid)?;
+        let after = Memory::read(self.server.pid)?;
         table.add(&Figure {
             name: "memory of another turn that one does not read".to_owned(),
             unit: Unit::Mebibytes,
@@ -183,17 +183,17 @@ impl<'a> Stage<'a> {
 
     /// One long line that many clients do not read. One client skips it before, so that only the others are
     /// measured.
-    async fn long(&mut self, table: &mut Table) -> Result<()> {
+    async fn measure_long_line(&mut self, table: &mut Table) -> Result<()> {
         const MANY: usize = 20;
         let long = "x".repeat(4 * 1024 * 1024);
-        let mut idle = vec![self.watcher("idle-0").await?];
+        let mut idle = vec![self.connect_watcher("idle-0").await?];
         self.prompt(&long).await?;
         let before = self.memory()?;
         for place in 1..=MANY {
-            idle.push(self.watcher(&format!("idle-{place}")).await?);
+            idle.push(self.connect_watcher(&format!("idle-{place}")).await?);
         }
         self.prompt(&long).await?;
-        let after = Memory::of(self.server.pid)?;
+        let after = Memory::read(self.server.pid)?;
         table.add(&Figure {
             name: format!("memory of one line of 4 MiB that {MANY} do not read"),
             unit: Unit::Mebibytes,
@@ -205,9 +205,9 @@ impl<'a> Stage<'a> {
     }
 
     /// Control alternates between two clients while a turn streams.
-    async fn takeovers(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
-        let mut desk = self.watcher("desk").await?;
-        let mut pad = self.watcher("pad").await?;
+    async fn measure_takeovers(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
+        let mut desk = self.connect_watcher("desk").await?;
+        let mut pad = self.connect_watcher("pad").await?;
         let prompt = [json!({"type": "text", "text": "paced"})];
         let prompt = json!({"sessionId": self.session, "prompt": prompt});
         let turn = self.driver.send("session/prompt", prompt).await?;
@@ -226,7 +226,7 @@ impl<'a> Stage<'a> {
                 "{name} has no control: {now}"
             );
         }
-        self.driver.answer(turn, |_| Ok(())).await?;
+        self.driver.read_response(turn, |_| Ok(())).await?;
         for (name, value, bar) in [
             (
                 "to take control while a turn streams, median",

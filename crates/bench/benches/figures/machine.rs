@@ -17,7 +17,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn read(pid: u32) -> Result<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))
             .with_context(|| format!("process {pid} is gone"))?;
         Ok(Self {
@@ -27,13 +27,13 @@ impl Memory {
     }
 
     /// Returns the memory once it has not changed for `quiet`, or after `most` at the latest.
-    pub(crate) fn settled(pid: u32, quiet: Duration, most: Duration) -> Result<Self> {
+    pub(crate) fn wait_until_settled(pid: u32, quiet: Duration, most: Duration) -> Result<Self> {
         let begun = Instant::now();
-        let mut last = Self::of(pid)?;
+        let mut last = Self::read(pid)?;
         let mut since = Instant::now();
         while since.elapsed() < quiet && begun.elapsed() < most {
             thread::sleep(Duration::from_millis(10));
-            let now = Self::of(pid)?;
+            let now = Self::read(pid)?;
             if now != last {
                 last = now;
                 since = Instant::now();
@@ -52,7 +52,7 @@ pub(crate) struct Processor {
 }
 
 impl Processor {
-    pub(crate) fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn start(pid: u32) -> Result<Self> {
         let mut threads = HashMap::new();
         for (thread, used) in Self::threads(pid)? {
             threads.insert(thread, (used, used));
@@ -61,7 +61,7 @@ impl Processor {
     }
 
     /// Takes another sample. The time of a thread between its last sample and its end is lost.
-    pub(crate) fn look(&mut self) -> Result<()> {
+    pub(crate) fn sample(&mut self) -> Result<()> {
         for (thread, used) in Self::threads(self.pid)? {
             // A new thread has used nothing before.
             self.threads.entry(thread).or_insert((0, 0)).1 = used;
@@ -69,7 +69,7 @@ impl Processor {
         Ok(())
     }
 
-    pub(crate) fn used(&self) -> Duration {
+    pub(crate) fn time_used(&self) -> Duration {
         let used = self.threads.values().map(|(first, last)| last - first);
         Duration::from_nanos(used.sum())
     }

@@ -77,11 +77,11 @@ fn main() -> Result<ExitCode> {
             continue;
         }
         if let Err(error) = measure(&setup, &mut table) {
-            table.failed(name, &error);
+            table.add_failure(name, &error);
         }
     }
 
-    let missed = table.missed();
+    let missed = table.missed_count();
     match missed {
         0 => println!("\nevery bar is met"),
         _ => println!("\nMISSED: {missed}"),

@@ -74,12 +74,12 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         against: Some(("1 observer", median(&one.reaching_all))),
         bar: Bar::Told,
     });
-    floods(setup, table, &runtime)
+    measure_floods(setup, table, &runtime)
 }
 
 /// At full speed the observers need both cores themselves, so this is no cost of publishing. It is shown
 /// because it is the time that a person notices.
-fn floods(setup: &Setup, table: &mut Table, runtime: &Runtime) -> Result<()> {
+fn measure_floods(setup: &Setup, table: &mut Table, runtime: &Runtime) -> Result<()> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
     let (mut encodings, mut batches) = (0, 0);
     for _ in 0..RUNS {

@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const WARM: usize = 20;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
-    disk::tell(setup, table)?;
-    let address = free()?;
+    disk::measure(setup, table)?;
+    let address = free_address()?;
     let mut ours = setup.ours_listening(address, TOKEN)?;
     ours.program = ours.program.arg("--cwd").arg(setup.cwd());
     let _server = ours.program.start()?;
@@ -38,7 +38,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         String::from_utf8_lossy(&answer)
     );
 
-    let address = free()?;
+    let address = free_address()?;
     let _floor = setup.floor_http(address, answer.len()).start()?;
     let mut bare = Shell::connect(address)?;
     let (mut floor, mut value) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// Returns an address without a listener.
-pub(crate) fn free() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
@@ -131,7 +131,7 @@ impl Shell {
                 None => self.fill()?,
             }
         };
-        let length = length_in(&self.buffer[..head])?;
+        let length = parse_content_length(&self.buffer[..head])?;
         while self.buffer.len() < head + length {
             self.fill()?;
         }
@@ -149,7 +149,7 @@ impl Shell {
 }
 
 /// Returns the content length.
-fn length_in(head: &[u8]) -> Result<usize> {
+fn parse_content_length(head: &[u8]) -> Result<usize> {
     let head = std::str::from_utf8(head)?;
     ensure!(head.starts_with("HTTP/1.1 200"), "refused: {head}");
     let lines = head.lines().filter_map(|line| line.split_once(':'));

@@ -26,7 +26,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 
 /// Returns the seconds that each of these takes once. They alternate, so that a busy moment affects all of
 /// them.
-fn race<const N: usize>(rounds: usize, mut works: [&mut dyn FnMut(); N]) -> [f64; N] {
+fn time_alternating<const N: usize>(rounds: usize, mut works: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut samples = [const { Vec::new() }; N];
     for _ in 0..rounds {
         for (work, samples) in works.iter_mut().zip(&mut samples) {

@@ -128,7 +128,7 @@ impl Running {
         stdin.write_all(bytes).context("writing to the agent")?;
         // After the write, so that no thread is started inside the time of the first response.
         if self.guard.is_none() {
-            self.guard = Some(self.watch());
+            self.guard = Some(self.start_watchdog());
         }
         Ok(())
     }
@@ -136,19 +136,19 @@ impl Running {
     /// Sends `initialize` and waits for its response.
     pub(crate) fn initialize(&mut self) -> Result<Drained> {
         let id = self.send("initialize", InitializeRequest::new(ProtocolVersion::V1))?;
-        self.answer(id)
+        self.read_response(id)
     }
 
     /// Opens a session in `cwd`.
     pub(crate) fn new_session(&mut self, cwd: &Path) -> Result<SessionId> {
         let id = self.send("session/new", NewSessionRequest::new(cwd))?;
-        let answer = self.answer(id)?;
+        let answer = self.read_response(id)?;
         let response: NewSessionResponse = serde_json::from_str(answer.result.get())?;
         Ok(response.session_id)
     }
 
     /// Starts a program, initializes it and opens one session.
-    pub(crate) fn ready(program: &Program, cwd: &Path) -> Result<(Self, SessionId)> {
+    pub(crate) fn start_with_session(program: &Program, cwd: &Path) -> Result<(Self, SessionId)> {
         let mut agent = program.start()?;
         agent.initialize()?;
         let session = agent.new_session(cwd)?;
@@ -165,12 +165,12 @@ impl Running {
     }
 
     /// Reads up to the response and counts the lines before it.
-    pub(crate) fn answer(&mut self, id: u64) -> Result<Drained> {
-        self.lines.until_answer(id, |_| Ok(()))
+    pub(crate) fn read_response(&mut self, id: u64) -> Result<Drained> {
+        self.lines.read_until_response(id, |_| Ok(()))
     }
 
     pub(crate) fn memory(&self) -> Result<Memory> {
-        Memory::of(self.pid)
+        Memory::read(self.pid)
     }
 
     /// Closes stdin and waits; returns the time until the end.
@@ -192,7 +192,7 @@ impl Running {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watch(&self) -> mpsc::SyncSender<()> {
+    fn start_watchdog(&self) -> mpsc::SyncSender<()> {
         let (guard, called_off) = mpsc::sync_channel::<()>(0);
         let child = Arc::clone(&self.child);
         thread::spawn(move || {

@@ -16,8 +16,9 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_flooding()?;
     let cwd = setup.cwd();
     // One session before counting, so that the fixed cost of a process is not part of the average.
-    let (mut agent, _) = Running::ready(&ours.program, &cwd)?;
-    let settled = |pid| Memory::settled(pid, Duration::from_millis(300), Duration::from_secs(30));
+    let (mut agent, _) = Running::start_with_session(&ours.program, &cwd)?;
+    let settled =
+        |pid| Memory::wait_until_settled(pid, Duration::from_millis(300), Duration::from_secs(30));
     let before = settled(agent.pid)?;
 
     let count = setup.sessions;
@@ -55,7 +56,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         .context("there are sessions")?;
     let begun = Instant::now();
     let id = agent.prompt(session, "hello")?;
-    let answer = agent.answer(id)?;
+    let answer = agent.read_response(id)?;
     table.add(&Figure {
         name: format!("a prompt among {count} sessions"),
         unit: Unit::Micros,

@@ -121,9 +121,9 @@ impl Setup {
             harn_serve: OnceCell::new(),
             dir: TempDir::with_prefix("harn-bench-")?,
         };
-        fs::write(setup.scenario(), setup.write_scenario())?;
-        fs::write(setup.steered(), steered())?;
-        fs::write(setup.watched(), watched())?;
+        fs::write(setup.scenario(), setup.flood_scenario())?;
+        fs::write(setup.steered_scenario_path(), steered_scenario())?;
+        fs::write(setup.watched_scenario_path(), watched_scenario())?;
         fs::create_dir(setup.cwd())?;
         Ok(setup)
     }
@@ -193,7 +193,7 @@ impl Setup {
 
     /// Our agent with the scenario whose turns continue until a client steers or cancels them.
     pub(crate) fn ours_steered(&self) -> Result<Ours> {
-        self.ours_playing(&self.steered())
+        self.ours_playing(&self.steered_scenario_path())
     }
 
     /// Our agent for a threads client, with turns that stream for longer than any measurement, or end at once.
@@ -207,7 +207,7 @@ impl Setup {
             .arg("--cwd")
             .arg(work)
             .arg("--engine")
-            .arg(format!("script:{}", self.steered().display()))
+            .arg(format!("script:{}", self.steered_scenario_path().display()))
             .env("XDG_STATE_HOME", state.path());
         Ok(Ours { program, state })
     }
@@ -220,7 +220,7 @@ impl Setup {
             .arg("--listen")
             .arg(address.to_string())
             .arg("--engine")
-            .arg(format!("script:{}", self.watched().display()))
+            .arg(format!("script:{}", self.watched_scenario_path().display()))
             .env("XDG_STATE_HOME", state.path())
             .env("HARN_SERVE_TOKEN", token);
         Ok(Ours { program, state })
@@ -237,29 +237,29 @@ impl Setup {
         self.dir.path().join("flood.yaml")
     }
 
-    fn watched(&self) -> PathBuf {
+    fn watched_scenario_path(&self) -> PathBuf {
         self.dir.path().join("watched.yaml")
     }
 
-    fn steered(&self) -> PathBuf {
+    fn steered_scenario_path(&self) -> PathBuf {
         self.dir.path().join("steered.yaml")
     }
 
-    fn write_scenario(&self) -> String {
+    fn flood_scenario(&self) -> String {
         let mut text = String::from("name: flood\nturns:\n");
         for count in [self.updates, 4 * self.updates] {
             text += &turn(&format!("^flood {count}$"), count, iter::once(FORTY.into()));
         }
-        let numbered = (0..CYCLE).map(numbered);
+        let numbered = (0..CYCLE).map(numbered_text);
         text += &turn("^numbered$", self.unread / CYCLE, numbered);
-        text += &asking(self.questions);
+        text += &asking_turn(self.questions);
         text += "  - steps: [{say: \"here\"}, {stop: end_turn}]\n";
         text
     }
 }
 
 /// Returns the text of the update at `place` of a numbered flood, also forty characters long.
-pub(crate) fn numbered(place: u64) -> String {
+pub(crate) fn numbered_text(place: u64) -> String {
     format!("{:0>40}", place % CYCLE)
 }
 
@@ -279,7 +279,7 @@ fn turn(pattern: &str, times: u64, texts: impl Iterator<Item = String>) -> Strin
 }
 
 /// Returns a turn that asks `times` times whether it may write a note, and writes none.
-fn asking(times: u64) -> String {
+fn asking_turn(times: u64) -> String {
     format!(
         "  - match: \"^ask {times}$\"\n    steps:\n      - repeat:\n          times: {times}\n          steps:\n            \
          - ask: {{tool: write_file, kind: edit, title: \"Write notes.txt\", input: {{path: notes.txt}}}}\n      \
@@ -289,7 +289,7 @@ fn asking(times: u64) -> String {
 
 /// Returns turns that stream for longer than any measurement, that wait for a cancel, and that idle. A separate
 /// file, so that the other figures also work with a binary that does not know all of these steps.
-fn steered() -> String {
+fn steered_scenario() -> String {
     let mut text = String::from("name: steered\nturns:\n");
     text += &turn("^flood$", LONG, iter::once(FORTY.into()));
     text += "  - match: \"^hold$\"\n    steps: [{await_cancel: {}}]\n";
@@ -299,7 +299,7 @@ fn steered() -> String {
 }
 
 /// Returns turns that send ten updates every ten milliseconds, twenty, as many as possible, and one.
-fn watched() -> String {
+fn watched_scenario() -> String {
     let mut text = String::from("name: watched\nturns:\n");
     let emit = format!("{{emit: {{type: agent_message_chunk, content: \"{FORTY}\"}}}}");
     let twenty = vec![emit.clone(); 20].join(", ");
@@ -316,7 +316,11 @@ fn watched() -> String {
         text,
         "  - match: \"^streamed$\"\n    steps: [{{repeat: {{times: {times}, steps: [{twenty}, {{sleep_ms: 9}}]}}}}, {{stop: end_turn}}]"
     );
-    text += &turn("^numbered$", NUMBERED / CYCLE, (0..CYCLE).map(numbered));
+    text += &turn(
+        "^numbered$",
+        NUMBERED / CYCLE,
+        (0..CYCLE).map(numbered_text),
+    );
     text += "  - match: \"^greet$\"\n    steps: [{say: \"here\"}, {stop: end_turn}]\n";
     text += "  - steps: [{stop: end_turn}]\n";
     text

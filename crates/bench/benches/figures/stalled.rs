@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::{
     machine::Memory,
     program::Running,
-    setup::{Setup, numbered},
+    setup::{Setup, numbered_text},
     table::{Bar, Figure, Table, Unit},
 };
 
@@ -65,10 +65,10 @@ struct Text<'a> {
 }
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
-    let sdk = unread_peer(setup)?;
+    let sdk = measure_unread_peer(setup)?;
     let ours = setup.ours_flooding()?;
-    let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
-    let idle = settled(&agent)?;
+    let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
+    let idle = settled_memory(&agent)?;
 
     let begun = Instant::now();
     let id = agent.prompt(&session, "numbered")?;
@@ -93,12 +93,12 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     });
 
     let mut in_order = 0;
-    agent.lines.until_answer(id, |line| {
+    agent.lines.read_until_response(id, |line| {
         let update: Update<'_> = serde_json::from_slice(line).context("an update")?;
         let chunk = update.params.update;
         if chunk.session_update == "agent_message_chunk" {
             let text = chunk.content.context("a chunk without content")?.text;
-            if text != numbered(in_order) {
+            if text != numbered_text(in_order) {
                 bail!("update {in_order} came as {text}");
             }
             in_order += 1;
@@ -122,8 +122,8 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-fn settled(agent: &Running) -> Result<Memory> {
-    Memory::settled(
+fn settled_memory(agent: &Running) -> Result<Memory> {
+    Memory::wait_until_settled(
         agent.pid,
         Duration::from_millis(300),
         Duration::from_secs(30),
@@ -131,18 +131,18 @@ fn settled(agent: &Running) -> Result<Memory> {
 }
 
 /// Returns the memory growth of the SDK agent when a flood is not read.
-fn unread_peer(setup: &Setup) -> Result<u64> {
-    let (mut agent, session) = Running::ready(&setup.sdk_agent(), &setup.cwd())?;
-    let idle = settled(&agent)?;
+fn measure_unread_peer(setup: &Setup) -> Result<u64> {
+    let (mut agent, session) = Running::start_with_session(&setup.sdk_agent(), &setup.cwd())?;
+    let idle = settled_memory(&agent)?;
     agent.prompt(&session, "flood 100000")?;
-    Ok(settled(&agent)?.peak.saturating_sub(idle.resident))
+    Ok(settled_memory(&agent)?.peak.saturating_sub(idle.resident))
 }
 
 /// No client reads, so only the journal shows the end of the turn.
 fn wait_for_turn_end(state: &Path, session: &SessionId, begun: Instant) -> Result<Duration> {
     let journal = state.join("threads").join(&*session.0).join("events.jsonl");
     loop {
-        if turn_ended(&journal)? {
+        if has_turn_ended(&journal)? {
             return Ok(begun.elapsed());
         }
         if begun.elapsed() > TURN {
@@ -152,7 +152,7 @@ fn wait_for_turn_end(state: &Path, session: &SessionId, begun: Instant) -> Resul
     }
 }
 
-fn turn_ended(journal: &Path) -> Result<bool> {
+fn has_turn_ended(journal: &Path) -> Result<bool> {
     let mut file = File::open(journal).with_context(|| format!("opening {}", journal.display()))?;
     let from = file.metadata()?.len().saturating_sub(TAIL);
     file.seek(SeekFrom::Start(from))?;

@@ -18,7 +18,7 @@ struct Starts {
 }
 
 impl Starts {
-    fn once(&mut self, program: &Program) -> Result<()> {
+    fn measure_once(&mut self, program: &Program) -> Result<()> {
         let mut agent = program.start()?;
         let answer = agent.initialize()?;
         let Memory { peak, .. } = agent.memory()?;
@@ -34,13 +34,13 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let programs = [setup.floor_initialize(), setup.sdk_agent(), ours.program];
     for program in &programs {
         // One start for the page cache.
-        Starts::default().once(program)?;
+        Starts::default().measure_once(program)?;
     }
     let mut starts = [Starts::default(), Starts::default(), Starts::default()];
     for _ in 0..setup.starts {
         // In turn, so that a busy moment of the machine affects all three.
         for (program, starts) in programs.iter().zip(&mut starts) {
-            starts.once(program)?;
+            starts.measure_once(program)?;
         }
     }
 

@@ -9,13 +9,13 @@ mod stream;
 use anyhow::Result;
 use tokio::runtime::{self, Runtime};
 
-use crate::{openharness::free, setup::Setup, table::Table};
+use crate::{openharness::free_address, setup::Setup, table::Table};
 
 const TOKEN: &str = "a-token-that-only-this-run-knows-of";
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     latency::measure(setup, table)?;
-    let address = free()?;
+    let address = free_address()?;
     let ours = setup.ours_listening(address, TOKEN)?;
     let session = past::write(&ours.state.path().join("harn"), setup)?;
     let place = Place {
@@ -42,7 +42,7 @@ impl Place {
 }
 
 /// Returns a runtime with one thread for all clients: the other core is the server's.
-fn clients() -> Result<Runtime> {
+fn client_runtime() -> Result<Runtime> {
     let one = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

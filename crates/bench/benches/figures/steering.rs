@@ -25,7 +25,7 @@ const MANY: usize = 10_000;
 const FEW: usize = 1_000;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
-    let runtime = workers()?;
+    let runtime = worker_runtime()?;
     // Each part separately: a failure leaves the other rows.
     for (name, part) in [
         ("steering: the wire", wire::measure as Part),
@@ -36,7 +36,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         ("steering: a daemon", daemon::measure),
     ] {
         if let Err(error) = part(setup, &runtime, table) {
-            table.failed(name, &error);
+            table.add_failure(name, &error);
         }
     }
     Ok(())
@@ -45,7 +45,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 type Part = fn(&Setup, &Runtime, &mut Table) -> Result<()>;
 
 /// Returns a runtime with two workers, as in the binary.
-fn workers() -> Result<Runtime> {
+fn worker_runtime() -> Result<Runtime> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -58,7 +58,7 @@ type Row<Costs> = (&'static str, fn(&Costs) -> &Vec<f64>);
 
 /// Adds the cost of one of many against one of few: ten times as much if each were searched for. Part of the
 /// difference is the cost of ten times as much memory.
-fn per_one(table: &mut Table, name: &str, [few, many]: [&Vec<f64>; 2]) {
+fn add_cost_per_message(table: &mut Table, name: &str, [few, many]: [&Vec<f64>; 2]) {
     table.add(&Figure {
         name: name.to_owned(),
         unit: Unit::Nanos,

@@ -22,16 +22,16 @@ pub(crate) enum Unit {
 impl Unit {
     fn show(self, number: f64) -> String {
         match self {
-            Self::Millis if number >= 0.1 => format!("{} ms", grouped(number * 1e3)),
+            Self::Millis if number >= 0.1 => format!("{} ms", group_digits(number * 1e3)),
             Self::Millis => format!("{:.2} ms", number * 1e3),
-            Self::Micros => format!("{} µs", grouped(number * 1e6)),
-            Self::Nanos => format!("{} ns", grouped(number * 1e9)),
-            Self::PerSecond => format!("{}/s", grouped(number)),
+            Self::Micros => format!("{} µs", group_digits(number * 1e6)),
+            Self::Nanos => format!("{} ns", group_digits(number * 1e9)),
+            Self::PerSecond => format!("{}/s", group_digits(number)),
             Self::Megabytes => format!("{:.1} MB", number / 1e6),
             Self::Mebibytes => format!("{:.1} MiB", number / 1_048_576.0),
             Self::Kibibytes => format!("{:.1} KiB", number / 1024.0),
             Self::Bytes => format!("{number:.0} B"),
-            Self::Count => grouped(number),
+            Self::Count => group_digits(number),
         }
     }
 }
@@ -63,7 +63,7 @@ impl Figure {
     }
 
     /// Returns whether the bar is met; `None` without a bar. A ratio that is not a number meets no bar.
-    fn met(&self) -> Option<bool> {
+    fn is_met(&self) -> Option<bool> {
         match self.bar {
             Bar::Told => None,
             Bar::AtMost(most) => Some(self.value <= most),
@@ -101,7 +101,7 @@ impl Table {
     }
 
     pub(crate) fn add(&mut self, figure: &Figure) {
-        let met = figure.met();
+        let met = figure.is_met();
         self.missed += usize::from(met == Some(false));
         let against = figure.against.map_or("–".to_owned(), |(name, other)| {
             format!("{name} {}", figure.unit.show(other))
@@ -128,21 +128,21 @@ impl Table {
     }
 
     /// A figure that could not be measured counts as missed.
-    pub(crate) fn failed(&mut self, name: &str, error: &impl fmt::Display) {
+    pub(crate) fn add_failure(&mut self, name: &str, error: &impl fmt::Display) {
         self.missed += 1;
         println!("{}", row(name, "–", "–", "–", "–", "MISSED"));
         println!("\n{name} could not be measured: {error:#}\n");
     }
 
-    pub(crate) fn missed(&self) -> usize {
+    pub(crate) fn missed_count(&self) -> usize {
         self.missed
     }
 }
 
 /// Begins another table, with plain columns, below the figures.
-pub(crate) fn matrix_head(name: &str, columns: &[&str]) {
+pub(crate) fn print_matrix_head(name: &str, columns: &[&str]) {
     println!();
-    matrix_row(name, columns);
+    print_matrix_row(name, columns);
     let rule = |width: usize| "-".repeat(width);
     println!(
         "| {} | {} |",
@@ -151,7 +151,7 @@ pub(crate) fn matrix_head(name: &str, columns: &[&str]) {
     );
 }
 
-pub(crate) fn matrix_row(name: &str, cells: &[impl fmt::Display]) {
+pub(crate) fn print_matrix_row(name: &str, cells: &[impl fmt::Display]) {
     let cells = cells.iter().map(|cell| format!("{cell:>MATRIX_COLUMN$}"));
     let cells: Vec<_> = cells.collect();
     println!("| {name:<MATRIX_NAME$} | {} |", cells.join(" | "));
@@ -165,7 +165,7 @@ fn row(name: &str, value: &str, against: &str, ratio: &str, bar: &str, met: &str
 }
 
 /// Formats `1234567` as `1 234 567`.
-fn grouped(number: f64) -> String {
+fn group_digits(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

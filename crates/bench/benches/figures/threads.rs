@@ -24,23 +24,23 @@ const STREAMING: usize = 8;
 const AT_ONCE: usize = 32;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
-    disk::tell(setup, table)?;
-    started(setup, table)?;
-    many(setup, table)
+    disk::measure(setup, table)?;
+    measure_start(setup, table)?;
+    measure_many(setup, table)
 }
 
 /// From `turn.start` to its response. The response is in one stream with the output of the other threads, and
 /// so waits for the output in transit.
-fn started(setup: &Setup, table: &mut Table) -> Result<()> {
+fn measure_start(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_threads()?;
     let mut client = Client::start(&ours.program)?;
     let thread = client.create()?;
-    let alone = client.turns(&thread, setup.turns)?;
+    let alone = client.time_turns(&thread, setup.turns)?;
     for _ in 0..STREAMING {
         let other = client.create()?;
-        client.begin(&other, "flood")?;
+        client.time_start(&other, "flood")?;
     }
-    let beside = client.turns(&thread, setup.turns)?;
+    let beside = client.time_turns(&thread, setup.turns)?;
     table.add(&Figure {
         name: format!("turn.start beside {STREAMING} that stream"),
         unit: Unit::Micros,
@@ -59,12 +59,12 @@ fn started(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// A thousand threads of one client: created, idle, and each with a turn.
-fn many(setup: &Setup, table: &mut Table) -> Result<()> {
+fn measure_many(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_threads()?;
     let mut client = Client::start(&ours.program)?;
     // One thread before counting, so that the fixed cost of a process is not part of the average.
     let first = client.create()?;
-    client.turns(&first, 1)?;
+    client.time_turns(&first, 1)?;
     let before = client.memory()?;
     let count = setup.threads;
     let (mut threads, mut seconds) = (Vec::new(), Vec::new());
@@ -93,12 +93,12 @@ fn many(setup: &Setup, table: &mut Table) -> Result<()> {
     let begun = Instant::now();
     for (place, thread) in threads.iter().enumerate() {
         if place >= AT_ONCE {
-            client.end()?;
+            client.wait_for_turn_end()?;
         }
         client.send(thread, "hello")?;
     }
     for _ in 0..AT_ONCE.min(threads.len()) {
-        client.end()?;
+        client.wait_for_turn_end()?;
     }
     table.add(&Figure {
         name: format!("a turn in each of {count} threads"),
@@ -130,13 +130,13 @@ impl Client {
     fn start(program: &Program) -> Result<Self> {
         let mut running = program.start()?;
         let id = running.send("initialize", json!({}))?;
-        running.answer(id)?;
+        running.read_response(id)?;
         Ok(Self { running })
     }
 
     fn create(&mut self) -> Result<String> {
         let id = self.running.send("thread.create", json!({}))?;
-        let created: Created = serde_json::from_str(self.running.answer(id)?.result.get())?;
+        let created: Created = serde_json::from_str(self.running.read_response(id)?.result.get())?;
         Ok(created.thread.thread_id)
     }
 
@@ -147,26 +147,26 @@ impl Client {
     }
 
     /// Starts a turn; returns the seconds until its response.
-    fn begin(&mut self, thread: &str, words: &str) -> Result<f64> {
+    fn time_start(&mut self, thread: &str, words: &str) -> Result<f64> {
         let begun = Instant::now();
         let id = self.send(thread, words)?;
-        let answer = self.running.answer(id)?;
+        let answer = self.running.read_response(id)?;
         Ok(answer.at.duration_since(begun).as_secs_f64())
     }
 
     /// Runs turns one after another that end at once; returns the seconds until the response to each.
-    fn turns(&mut self, thread: &str, rounds: usize) -> Result<Vec<f64>> {
+    fn time_turns(&mut self, thread: &str, rounds: usize) -> Result<Vec<f64>> {
         let mut seconds = Vec::with_capacity(rounds);
         for _ in 0..rounds {
-            seconds.push(self.begin(thread, "hello")?);
+            seconds.push(self.time_start(thread, "hello")?);
             // The streaming turns do not end.
-            self.end()?;
+            self.wait_for_turn_end()?;
         }
         Ok(seconds)
     }
 
     /// Reads up to the successful end of a turn.
-    fn end(&mut self) -> Result<()> {
+    fn wait_for_turn_end(&mut self) -> Result<()> {
         loop {
             let line = self.running.lines.next()?.context("the server ended")?;
             // The kind of a line is at its beginning.
@@ -182,6 +182,6 @@ impl Client {
 
     fn memory(&self) -> Result<Memory> {
         let quiet = Duration::from_millis(300);
-        Memory::settled(self.running.pid, quiet, Duration::from_secs(30))
+        Memory::wait_until_settled(self.running.pid, quiet, Duration::from_secs(30))
     }
 }

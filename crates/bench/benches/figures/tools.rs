@@ -14,7 +14,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     skills::measure(setup, table)
 }
 
-fn timed(work: impl FnOnce()) -> f64 {
+fn time_work(work: impl FnOnce()) -> f64 {
     let begun = Instant::now();
     work();
     begun.elapsed().as_secs_f64()

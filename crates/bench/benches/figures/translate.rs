@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use crate::{
     least,
     setup::Setup,
-    table::{Bar, Figure, Table, Unit, matrix_head, matrix_row},
+    table::{Bar, Figure, Table, Unit, print_matrix_head, print_matrix_row},
 };
 use harn_acp::Profile;
 use kinds::{Kind, kinds, projector};
@@ -49,7 +49,7 @@ struct PeerCosts {
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let mut all = Vec::new();
     for kind in kinds()? {
-        let costs = cost(&kind, setup.translations)
+        let costs = measure_kind(&kind, setup.translations)
             .with_context(|| format!("translating {}", kind.name))?;
         all.extend(costs);
     }
@@ -74,7 +74,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 
 /// Prints a separate table with one row per kind.
 fn print(all: &[Costs]) {
-    matrix_head(
+    print_matrix_head(
         "ns an event",
         &[
             "bytes", "copy", "typed", "sdk", "harn", "meta", "acp", "harn/sdk",
@@ -86,7 +86,7 @@ fn print(all: &[Costs]) {
         let peer = costs.peer.as_ref();
         let ratio = peer.zip(costs.ours[0]).map(|(peer, ours)| ours / peer.sdk);
         let [harn, meta, acp] = costs.ours.map(nanos);
-        matrix_row(
+        print_matrix_row(
             &costs.name,
             &[
                 costs.bytes.to_string(),
@@ -103,14 +103,14 @@ fn print(all: &[Costs]) {
 }
 
 /// Returns `None` when no profile has a line for it.
-fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
+fn measure_kind(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
     let profiles = [Profile::Harn, Profile::Meta, Profile::Acp];
     let lines = profiles.map(|profile| kind.lines(profile));
     let [harn, meta, _] = &lines;
     if lines.iter().all(Vec::is_empty) {
         return Ok(None);
     }
-    let peers = peers(harn).or_else(|| peers(meta));
+    let peers = parse_peers(harn).or_else(|| parse_peers(meta));
     let mut samples: [Vec<f64>; 3] = Default::default();
     let mut peer_samples: [Vec<f64>; 3] = Default::default();
     let mut out = Vec::with_capacity(TOGETHER * 4096);
@@ -118,20 +118,20 @@ fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
     for _ in 0..rounds {
         for (at, profile) in profiles.into_iter().enumerate() {
             if !lines[at].is_empty() {
-                samples[at].push(ours(kind, profile, lines[at].len(), &mut out)?);
+                samples[at].push(time_ours(kind, profile, lines[at].len(), &mut out)?);
             }
         }
         if let Some(peer) = &peers {
             let [copy, typed, sdk] = &mut peer_samples;
-            copy.push(timed(kind, &mut out, |out| {
+            copy.push(time_together(kind, &mut out, |out| {
                 peer.iter().for_each(|peer| peer.copy(out));
                 Ok(())
             })?);
-            typed.push(timed(kind, &mut out, |out| {
-                peer.iter().try_for_each(|peer| peer.typed(out))
+            typed.push(time_together(kind, &mut out, |out| {
+                peer.iter().try_for_each(|peer| peer.write_typed(out))
             })?);
-            sdk.push(timed(kind, &mut out, |out| {
-                peer.iter().try_for_each(|peer| peer.sdk(out))
+            sdk.push(time_together(kind, &mut out, |out| {
+                peer.iter().try_for_each(|peer| peer.write_like_sdk(out))
             })?);
         }
     }
@@ -145,16 +145,16 @@ fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
 }
 
 /// Returns every line as an SDK value, if the SDK has types for them.
-fn peers(lines: &[u8]) -> Option<Vec<Peer>> {
+fn parse_peers(lines: &[u8]) -> Option<Vec<Peer>> {
     let lines = lines.split_inclusive(|byte| *byte == b'\n');
-    let peers: Vec<_> = lines.map(Peer::of).collect::<Option<_>>()?;
+    let peers: Vec<_> = lines.map(Peer::parse).collect::<Option<_>>()?;
     (!peers.is_empty()).then_some(peers)
 }
 
 /// Returns the seconds per event; every translation must give as many bytes as the first.
-fn ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Result<f64> {
+fn time_ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Result<f64> {
     let projector = projector(profile);
-    let seconds = timed(kind, out, |out| {
+    let seconds = time_together(kind, out, |out| {
         kind.write(&projector, out);
         Ok(())
     })?;
@@ -165,7 +165,7 @@ fn ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Resul
     Ok(seconds)
 }
 
-fn timed(
+fn time_together(
     kind: &Kind,
     out: &mut Vec<u8>,
     mut write: impl FnMut(&mut Vec<u8>) -> Result<()>,

@@ -31,7 +31,7 @@ fn main() -> io::Result<()> {
 
     let mut block = Vec::with_capacity(BLOCK + 1024);
     for _ in 0..count {
-        let params = harn_bench::update(&session);
+        let params = harn_bench::text_update(&session);
         let notification = Notification {
             jsonrpc: "2.0",
             method: "session/update",

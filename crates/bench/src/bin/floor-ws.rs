@@ -23,11 +23,11 @@ async fn main() -> io::Result<()> {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         // A client that disconnects early does not affect the others.
-        tokio::spawn(tell(stream, text.clone()));
+        tokio::spawn(send_text(stream, text.clone()));
     }
 }
 
-async fn tell(stream: TcpStream, text: Utf8Bytes) -> Result<(), Error> {
+async fn send_text(stream: TcpStream, text: Utf8Bytes) -> Result<(), Error> {
     let mut socket = accept_async(stream).await?;
     socket.send(Message::Text(text)).await?;
     while let Some(message) = socket.next().await {

@@ -31,19 +31,20 @@ async fn main() -> Result<()> {
         .on_receive_request(
             async move |request: PromptRequest, responder, connection| {
                 let count = count(&request.prompt);
-                if is_to_ask(&request.prompt) {
+                if asks_permission(&request.prompt) {
                     // A handler that waits would block the reading of the response.
                     let asking = connection.clone();
                     return connection.spawn(async move {
                         for place in 0..count {
-                            let question = harn_bench::question(&request.session_id, place);
+                            let question =
+                                harn_bench::permission_request(&request.session_id, place);
                             asking.send_request(question).block_task().await?;
                         }
                         responder.respond(PromptResponse::new(StopReason::EndTurn))
                     });
                 }
                 for _ in 0..count {
-                    connection.send_notification(harn_bench::update(&request.session_id))?;
+                    connection.send_notification(harn_bench::text_update(&request.session_id))?;
                 }
                 responder.respond(PromptResponse::new(StopReason::EndTurn))
             },
@@ -53,7 +54,7 @@ async fn main() -> Result<()> {
         .await
 }
 
-fn is_to_ask(prompt: &[ContentBlock]) -> bool {
+fn asks_permission(prompt: &[ContentBlock]) -> bool {
     text(prompt).starts_with("ask ")
 }
 

@@ -105,7 +105,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 #[test]
 fn host_may_be_asked_for_methods_that_initialize_names() {
     for forced in [true, false] {
-        let ours = harn_acp::ext::capabilities::advertised(Profile::Harn.into(), forced);
+        let ours = harn_acp::ext::capabilities::build_initialize_meta(Profile::Harn.into(), forced);
         let capabilities = json!({"_meta": ours});
         let hello = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
         let mut lines = turn_with(json!(null), vec![request(9, "host/tools/list", json!({}))]);

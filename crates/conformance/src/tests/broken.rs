@@ -47,7 +47,7 @@ fn every_case_breaks_only_its_rule() {
 }
 
 /// Opens a session in lines 1 and 2, then adds `lines`.
-fn opened(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+fn with_open_session(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let open = [
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
@@ -139,7 +139,7 @@ fn shapes() -> Vec<BrokenCase> {
         ]
     };
     let after = |mut hello: Vec<String>, lines: Vec<String>| {
-        hello.extend(opened(lines));
+        hello.extend(with_open_session(lines));
         hello
     };
     let text = |harn: Value| {
@@ -288,7 +288,7 @@ fn shapes() -> Vec<BrokenCase> {
             5,
             after(
                 initialized(Value::Null),
-                vec![run("composition_start", HASH)],
+                vec![composition_event("composition_start", HASH)],
             ),
         ),
         (
@@ -346,7 +346,7 @@ fn sessions() -> Vec<BrokenCase> {
         (
             ConformanceRule::SessionNotOpen,
             4,
-            opened([
+            with_open_session([
                 request(9, "initialize", json!({"protocolVersion": 1})),
                 mode(),
             ]),
@@ -355,7 +355,7 @@ fn sessions() -> Vec<BrokenCase> {
         (
             ConformanceRule::SessionNotOpen,
             5,
-            opened(close().into_iter().chain([mode()])),
+            with_open_session(close().into_iter().chain([mode()])),
         ),
     ]
 }
@@ -364,7 +364,7 @@ fn tools() -> Vec<BrokenCase> {
     let none = Value::Null;
     let in_turn = |lines: Vec<String>| {
         let all = [prompt(5)].into_iter().chain(lines).chain([end_turn(5)]);
-        opened(all)
+        with_open_session(all)
     };
     let done = |harn| call_update("c", "completed", harn);
     let mut raw: Value = serde_json::from_str(&call("c", json!({"rawInputPartial": "{"}))).unwrap();
@@ -406,7 +406,7 @@ fn tools() -> Vec<BrokenCase> {
         (
             ConformanceRule::CallOutsideTurn,
             5,
-            opened([prompt(5), end_turn(5), call("c", none.clone())]),
+            with_open_session([prompt(5), end_turn(5), call("c", none.clone())]),
         ),
         (
             ConformanceRule::DurationBeforeEnd,
@@ -494,19 +494,19 @@ fn turns() -> Vec<BrokenCase> {
     ];
     let late = wanted.map(|(method, more)| {
         let wanted = request(9, method, of_session(more));
-        let recording = opened([prompt(5), end_turn(5), wanted]);
+        let recording = with_open_session([prompt(5), end_turn(5), wanted]);
         (ConformanceRule::RequestOutsideTurn, 5, recording)
     });
     let cancelled = |id| answer(id, json!({"stopReason": "cancelled"}));
-    let spawned = || worker("WorkerSpawned", "running", false);
-    let start = || run("composition_start", HASH);
+    let spawned = || worker_update("WorkerSpawned", "running", false);
+    let start = || composition_event("composition_start", HASH);
     let refused = json!({"jsonrpc": "2.0", "id": 6, "error": {"code": -32602, "message": "no"}});
     let mut cases = Vec::from(late);
     cases.extend([
         (
             ConformanceRule::SessionNotOpen,
             3,
-            opened([request(9, "fs/write_text_file", {
+            with_open_session([request(9, "fs/write_text_file", {
                 let mut params = of_session(write.clone());
                 params["sessionId"] = json!("another");
                 params
@@ -515,7 +515,7 @@ fn turns() -> Vec<BrokenCase> {
         (
             ConformanceRule::RequestOutsideTurn,
             7,
-            opened([
+            with_open_session([
                 prompt(5),
                 end_turn(5),
                 prompt(6),
@@ -526,21 +526,21 @@ fn turns() -> Vec<BrokenCase> {
         (
             ConformanceRule::WorkOutsideTurn,
             6,
-            opened([
+            with_open_session([
                 prompt(5),
                 spawned(),
                 cancelled(5),
-                worker("WorkerCancelled", "cancelled", true),
+                worker_update("WorkerCancelled", "cancelled", true),
             ]),
         ),
         (
             ConformanceRule::WorkOutsideTurn,
             6,
-            opened([
+            with_open_session([
                 prompt(5),
                 start(),
                 end_turn(5),
-                run("composition_finish", HASH),
+                composition_event("composition_finish", HASH),
             ]),
         ),
     ]);
@@ -550,7 +550,7 @@ fn turns() -> Vec<BrokenCase> {
 fn permissions() -> Vec<BrokenCase> {
     let ask = |params: Value| request(9, "session/request_permission", params);
     let spoilt = |spoil: fn(&mut Value)| {
-        let mut params = asked();
+        let mut params = permission_params();
         spoil(&mut params);
         vec![ask(params)]
     };
@@ -572,35 +572,39 @@ fn permissions() -> Vec<BrokenCase> {
             ),
             answer(0, result),
         ];
-        let lines = opened([prompt(5), call("c", Value::Null), ask(params)]);
+        let lines = with_open_session([prompt(5), call("c", Value::Null), ask(params)]);
         hello.into_iter().chain(lines).collect::<Vec<_>>()
     };
-    let mut bare = asked();
+    let mut bare = permission_params();
     without(
         &mut bare,
         &["_meta", "approvalRequest", "mutation", "declaredPaths"],
     );
-    let mut under_meta = asked();
+    let mut under_meta = permission_params();
     without(&mut under_meta, &beside);
-    let answered = |result: Value| vec![ask(asked()), answer(9, result)];
+    let answered = |result: Value| vec![ask(permission_params()), answer(9, result)];
     let resumed = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     vec![
         (ConformanceRule::ApprovalLacking, 7, to("meta", bare)),
         (ConformanceRule::ApprovalLacking, 7, to("harn", under_meta)),
-        (ConformanceRule::NotAdvertised, 7, to("meta", asked())),
+        (
+            ConformanceRule::NotAdvertised,
+            7,
+            to("meta", permission_params()),
+        ),
         (
             ConformanceRule::AskBeforeCall,
             4,
-            opened([prompt(5), ask(asked())]),
+            with_open_session([prompt(5), ask(permission_params())]),
         ),
         (
             ConformanceRule::AskBeforeCall,
             6,
-            opened([
+            with_open_session([
                 prompt(5),
                 call("c", Value::Null),
                 call_update("c", "completed", Value::Null),
-                ask(asked()),
+                ask(permission_params()),
             ]),
         ),
         // A client that resumes a session during a call did not receive the announcement.
@@ -610,7 +614,7 @@ fn permissions() -> Vec<BrokenCase> {
             vec![
                 request(1, "session/resume", resumed.clone()),
                 answer(1, json!({})),
-                ask(asked()),
+                ask(permission_params()),
             ],
         ),
         (
@@ -675,7 +679,7 @@ fn permissions() -> Vec<BrokenCase> {
 }
 
 fn activity() -> Vec<BrokenCase> {
-    let spawned = || worker("WorkerSpawned", "running", false);
+    let spawned = || worker_update("WorkerSpawned", "running", false);
     let skill = json!({"skillName": "k", "iteration": 1});
     let activated = json!({"skillName": "k", "iteration": 1, "reason": "r"});
     let asked = json!({"requestId": "q", "kind": "question", "payload": {}});
@@ -685,42 +689,52 @@ fn activity() -> Vec<BrokenCase> {
         (
             ConformanceRule::WorkerNotSpawned,
             3,
-            opened([worker("WorkerProgressed", "progressed", false)]),
+            with_open_session([worker_update("WorkerProgressed", "progressed", false)]),
         ),
         (
             ConformanceRule::WorkerAfterEnd,
             5,
-            opened([
+            with_open_session([
                 spawned(),
-                worker("WorkerStopped", "stopped", true),
+                worker_update("WorkerStopped", "stopped", true),
                 spawned(),
             ]),
         ),
         (
             ConformanceRule::WorkerTerminalWrong,
             4,
-            opened([spawned(), worker("WorkerCompleted", "completed", false)]),
+            with_open_session([
+                spawned(),
+                worker_update("WorkerCompleted", "completed", false),
+            ]),
         ),
         (
             ConformanceRule::WorkerStatusWrong,
             4,
-            opened([spawned(), worker("WorkerWaitingForInput", "running", false)]),
+            with_open_session([
+                spawned(),
+                worker_update("WorkerWaitingForInput", "running", false),
+            ]),
         ),
-        (ConformanceRule::HitlNotAsked, 3, opened([resolved()])),
+        (
+            ConformanceRule::HitlNotAsked,
+            3,
+            with_open_session([resolved()]),
+        ),
         (
             ConformanceRule::HitlNotAsked,
             5,
-            opened([extension("hitl_request", asked), resolved(), resolved()]),
+            with_open_session([extension("hitl_request", asked), resolved(), resolved()]),
         ),
         (
             ConformanceRule::SkillNotActive,
             3,
-            opened([extension("skill_deactivated", skill.clone())]),
+            with_open_session([extension("skill_deactivated", skill.clone())]),
         ),
         (
             ConformanceRule::SkillNotActive,
             5,
-            opened([
+            with_open_session([
                 extension("skill_activated", activated),
                 extension("skill_deactivated", skill.clone()),
                 extension("skill_deactivated", skill),
@@ -730,45 +744,45 @@ fn activity() -> Vec<BrokenCase> {
 }
 
 fn compositions() -> Vec<BrokenCase> {
-    let start = || run("composition_start", HASH);
-    let finish = || run("composition_finish", HASH);
-    let asked = || child("composition_child_call");
-    let result = || child("composition_child_result");
+    let start = || composition_event("composition_start", HASH);
+    let finish = || composition_event("composition_finish", HASH);
+    let asked = || composition_child_event("composition_child_call");
+    let result = || composition_child_event("composition_child_result");
     vec![
         (
             ConformanceRule::CompositionNotOpen,
             3,
-            opened([run("composition_error", HASH)]),
+            with_open_session([composition_event("composition_error", HASH)]),
         ),
         (
             ConformanceRule::CompositionNotOpen,
             3,
-            opened([asked(), result()]),
+            with_open_session([asked(), result()]),
         ),
         (
             ConformanceRule::CompositionStartedTwice,
             4,
-            opened([start(), start()]),
+            with_open_session([start(), start()]),
         ),
         (
             ConformanceRule::CompositionAfterEnd,
             5,
-            opened([start(), finish(), asked()]),
+            with_open_session([start(), finish(), asked()]),
         ),
         (
             ConformanceRule::CompositionResultWithoutCall,
             4,
-            opened([start(), result()]),
+            with_open_session([start(), result()]),
         ),
         (
             ConformanceRule::CompositionResultWithoutCall,
             6,
-            opened([start(), asked(), result(), result(), finish()]),
+            with_open_session([start(), asked(), result(), result(), finish()]),
         ),
         (
             ConformanceRule::WrongExtension,
             3,
-            opened([run("composition_start", "sha256:12ab")]),
+            with_open_session([composition_event("composition_start", "sha256:12ab")]),
         ),
     ]
 }

@@ -5,14 +5,14 @@ use serde_json::json;
 use super::*;
 use crate::TrafficDirection;
 
-fn lines(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
+fn check_lines(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
     findings(lines.iter().map(String::as_str))
 }
 
 #[test]
 fn recording_of_the_agent_alone_is_checked() {
     let hello = json!({"protocolVersion": 1, "agentCapabilities": {}});
-    let found = lines(&[
+    let found = check_lines(&[
         answer(1, hello),
         answer(2, json!({"sessionId": "s"})),
         extension("progress", json!({"phase": "p", "message": "m"})),
@@ -36,23 +36,23 @@ fn replay_without_a_request_may_repeat_events() {
         [
             call("c", json!({"parsing": true})),
             call_update("c", "failed", json!({"parsing": false})),
-            worker("WorkerSpawned", "running", false),
-            worker("WorkerFailed", "failed", true),
-            run("composition_start", HASH),
-            run("composition_finish", HASH),
+            worker_update("WorkerSpawned", "running", false),
+            worker_update("WorkerFailed", "failed", true),
+            composition_event("composition_start", HASH),
+            composition_event("composition_finish", HASH),
         ]
     };
     let recording: Vec<_> = turn().into_iter().chain([asked()]).chain(turn()).collect();
-    assert_eq!(lines(&recording), []);
+    assert_eq!(check_lines(&recording), []);
     let doubled: Vec<_> = turn().into_iter().chain(turn()).collect();
-    assert_eq!(lines(&doubled).len(), 5);
+    assert_eq!(check_lines(&doubled).len(), 5);
 }
 
 #[test]
 fn both_sides_may_use_the_same_ids() {
     let ask = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []});
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
-    let found = lines(&[
+    let found = check_lines(&[
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
         prompt(1),
@@ -70,10 +70,10 @@ fn given_direction_takes_precedence() {
     let mut checker = Checker::new();
     let logout = json!({"jsonrpc": "2.0", "id": 1, "method": "logout"});
     assert_eq!(
-        checker.message(Some(TrafficDirection::ToAgent), &logout),
+        checker.check_message(Some(TrafficDirection::ToAgent), &logout),
         []
     );
-    let odd = checker.message(Some(TrafficDirection::ToClient), &logout);
+    let odd = checker.check_message(Some(TrafficDirection::ToClient), &logout);
     assert_eq!(odd[0].rule, ConformanceRule::UnknownMethod);
     assert_eq!(odd[0].direction, Some(TrafficDirection::ToClient));
     assert_eq!(odd[0].line, 2);
@@ -81,7 +81,7 @@ fn given_direction_takes_precedence() {
 
 #[test]
 fn custom_methods_and_extra_envelope_members_are_accepted() {
-    let found = lines(&[
+    let found = check_lines(&[
         request(1, "_other/thing", json!({"a": 1})),
         answer(1, json!({"b": 2})),
         r#"{"jsonrpc":"2.0","type":"notification","method":"session/cancel","params":{"sessionId":"s"}}"#.into(),
@@ -95,18 +95,18 @@ fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
     let carried = |harn| extension("session_info_update", harn);
     let skill = json!({"sessionUpdate": "skill_deactivated", "skillName": "k", "iteration": 1});
     let on = json!({"sessionUpdate": "skill_activated", "skillName": "k", "iteration": 1, "reason": "r"});
-    let found = lines(&[carried(on), carried(skill.clone()), carried(skill)]);
+    let found = check_lines(&[carried(on), carried(skill.clone()), carried(skill)]);
     assert_eq!(found, [(3, ConformanceRule::SkillNotActive)]);
 }
 
 #[test]
 fn contract_members_beside_acp_are_accepted() {
-    let mut ask = asked();
+    let mut ask = permission_params();
     ask["toolCall"]["toolName"] = json!("look");
     let mut misspelt = ask.clone();
     misspelt["aprovalRequest"] = json!({});
     let message = json!([{"type": "text", "text": "and then?"}]);
-    let found = lines(&[
+    let found = check_lines(&[
         request(1, "session/request_permission", ask),
         request(2, "session/request_permission", misspelt),
         update(json!({"sessionUpdate": "user_message", "messageId": "m", "content": message})),
@@ -132,8 +132,8 @@ fn every_form_of_a_permission_answer_is_accepted() {
         json!({"outcome": selected, "granted": true, "_meta": {"harn": recorded, "other": 1}}),
     ];
     for form in answers {
-        let found = lines(&[
-            request(1, "session/request_permission", asked()),
+        let found = check_lines(&[
+            request(1, "session/request_permission", permission_params()),
             answer(1, form.clone()),
         ]);
         assert_eq!(found, [], "{form}");
@@ -145,11 +145,11 @@ fn turns_of_other_clients_and_unrecorded_history_are_accepted() {
     let text = json!({"type": "text", "text": "theirs"});
     let theirs = update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
     let none = serde_json::Value::Null;
-    let found = lines(&[
+    let found = check_lines(&[
         request(1, "session/resume", json!({"sessionId": "s", "cwd": "/w"})),
         answer(1, json!({})),
         call_update("before", "completed", none.clone()),
-        worker("WorkerCompleted", "completed", true),
+        worker_update("WorkerCompleted", "completed", true),
         extension(
             "skill_deactivated",
             json!({"skillName": "k", "iteration": 1}),
@@ -184,17 +184,17 @@ fn work_in_turns_of_other_clients_is_accepted() {
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
         prompt(2),
-        worker("WorkerSpawned", "running", false),
-        worker("WorkerWaitingForInput", "awaiting_input", false),
+        worker_update("WorkerSpawned", "running", false),
+        worker_update("WorkerWaitingForInput", "awaiting_input", false),
         end_turn(2),
         request(91, "terminal/release", release),
         answer(91, json!({})),
     ];
     let of_another = |head: Vec<String>| {
-        let tail = [worker("WorkerProgressed", "progressed", false)];
+        let tail = [worker_update("WorkerProgressed", "progressed", false)];
         let tail = tail.into_iter().chain(read(92));
         let all: Vec<_> = open.iter().cloned().chain(head).chain(tail).collect();
-        lines(&all)
+        check_lines(&all)
     };
     // Without any of these, the checker reports both.
     let missed = [
@@ -209,7 +209,7 @@ fn work_in_turns_of_other_clients_is_accepted() {
     let gave_up = answer(4, json!({"stopReason": "cancelled"}));
     assert_eq!(of_another(vec![theirs(), prompt(4), gave_up]), []);
     // A replay may repeat earlier events.
-    let spawned = worker("WorkerSpawned", "running", false);
+    let spawned = worker_update("WorkerSpawned", "running", false);
     assert_eq!(
         of_another(vec![request(4, "session/load", load), spawned]),
         []
@@ -220,7 +220,7 @@ fn work_in_turns_of_other_clients_is_accepted() {
 fn session_may_be_loaded_again_during_its_turn() {
     let none = serde_json::Value::Null;
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
-    let found = lines(&[
+    let found = check_lines(&[
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
         prompt(2),
@@ -238,11 +238,11 @@ fn session_may_be_loaded_again_during_its_turn() {
 
 #[test]
 fn lone_messages_are_checked_against_schemas_only() {
-    let mut checker = Checker::lone();
+    let mut checker = Checker::for_lone_messages();
     let none = serde_json::Value::Null;
-    assert_eq!(checker.line(&call_update("c", "completed", none)), []);
-    assert_eq!(checker.line(&end_turn(4)), []);
-    let odd = checker.line(&extension("progress", json!({"phase": "p"})));
+    assert_eq!(checker.check_line(&call_update("c", "completed", none)), []);
+    assert_eq!(checker.check_line(&end_turn(4)), []);
+    let odd = checker.check_line(&extension("progress", json!({"phase": "p"})));
     assert_eq!(odd[0].rule, ConformanceRule::WrongExtension);
     assert_eq!(checker.messages(), 3);
 }
@@ -264,10 +264,13 @@ fn findings_repeat_no_text_of_a_message() {
             json!({"sessionId": "s", "prompt": secret}),
         ),
         answer(1, json!({"stopReason": secret})),
-        worker("WorkerSpawned", secret, false),
-        run("composition_start", secret),
+        worker_update("WorkerSpawned", secret, false),
+        composition_event("composition_start", secret),
     ];
-    let findings: Vec<_> = odd.iter().flat_map(|line| checker.line(line)).collect();
+    let findings: Vec<_> = odd
+        .iter()
+        .flat_map(|line| checker.check_line(line))
+        .collect();
     assert!(findings.len() >= odd.len(), "{findings:#?}");
     for finding in findings {
         assert!(!finding.to_string().contains(secret), "{finding}");
@@ -278,9 +281,9 @@ fn findings_repeat_no_text_of_a_message() {
 #[test]
 fn finding_names_only_the_misplaced_member() {
     let mut message: serde_json::Value =
-        serde_json::from_str(&worker("WorkerSpawned", "running", false)).unwrap();
+        serde_json::from_str(&worker_update("WorkerSpawned", "running", false)).unwrap();
     message["params"]["update"]["workerId"] = json!("w");
-    let found = Checker::lone().value(message);
+    let found = Checker::for_lone_messages().check_value(message);
     let found: Vec<_> = found.iter().map(|it| it.message.as_str()).collect();
     assert_eq!(found, ["`params/update` has no member `workerId`"]);
 }

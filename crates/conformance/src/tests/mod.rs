@@ -17,7 +17,7 @@ use super::{Checker, ConformanceRule};
 /// Returns the rules that the lines break, with the line numbers.
 fn findings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, ConformanceRule)> {
     let mut checker = Checker::new();
-    let findings = lines.into_iter().flat_map(|line| checker.line(line));
+    let findings = lines.into_iter().flat_map(|line| checker.check_line(line));
     findings
         .map(|finding| (finding.line, finding.rule))
         .collect()
@@ -69,7 +69,7 @@ fn call_update(id: &str, status: &str, harn: Value) -> String {
     update(call)
 }
 
-fn worker(event: &str, status: &str, terminal: bool) -> String {
+fn worker_update(event: &str, status: &str, terminal: bool) -> String {
     let metadata = json!({
         "task": "t", "mode": "delegated_stage", "started_at": "0193", "finished_at": null,
         "awaiting_started_at": null, "child_run_id": null, "child_run_path": null, "snapshot_path": null,
@@ -84,7 +84,7 @@ fn worker(event: &str, status: &str, terminal: bool) -> String {
 
 const HASH: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-fn run(kind: &str, hash: &str) -> String {
+fn composition_event(kind: &str, hash: &str) -> String {
     event(json!({
         "sessionId": "s", "kind": kind, "runId": "r", "language": "typescript", "snippetHash": hash,
         "bindingManifestHash": HASH, "requestedSideEffectCeiling": "read_only", "stdout": null,
@@ -93,7 +93,7 @@ fn run(kind: &str, hash: &str) -> String {
     }))
 }
 
-fn child(kind: &str) -> String {
+fn composition_child_event(kind: &str) -> String {
     let common = json!({
         "sessionId": "s", "kind": kind, "runId": "r", "toolCallId": "c", "toolName": "list",
         "operationIndex": 0,
@@ -116,7 +116,7 @@ fn child(kind: &str) -> String {
 }
 
 /// The params of a permission request as a host of the contract reads it.
-fn asked() -> Value {
+fn permission_params() -> Value {
     let approval = json!({
         "id": "c", "action": "look", "args": null, "principal": "s", "deadline": "2026-01-01T00:30:00.000Z",
         "requested_at": "2026-01-01T00:00:00.000Z", "approvers_required": 1, "evidence_refs": [],

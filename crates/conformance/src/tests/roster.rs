@@ -18,7 +18,7 @@ fn state(active: Value, clients: &[Value]) -> Value {
     })
 }
 
-fn told(state: Value) -> Vec<String> {
+fn client_update(state: Value) -> Vec<String> {
     let harn = json!({"action": "attached", "state": state});
     let update = update(json!({"sessionUpdate": "live_session_client", "_meta": {"harn": harn}}));
     vec![update]
@@ -43,7 +43,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
     };
     let updates = wrong
         .into_iter()
-        .map(|state| (ConformanceRule::RosterWrong, 1, told(state)));
+        .map(|state| (ConformanceRule::RosterWrong, 1, client_update(state)));
     let answer = answered(7, state(json!(null), std::slice::from_ref(&desk)));
     updates
         .chain([(ConformanceRule::RosterWrong, 2, answer)])
@@ -61,7 +61,7 @@ fn consistent_client_lists_break_no_rule() {
         (json!(null), vec![watching]),
         (json!(null), vec![]),
     ] {
-        let lines = told(state(active, &clients));
+        let lines = client_update(state(active, &clients));
         assert_eq!(findings(lines.iter().map(String::as_str)), []);
     }
 }

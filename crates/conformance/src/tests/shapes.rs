@@ -68,7 +68,7 @@ fn shapes_match_the_sdk() {
     definitions.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut text = String::from("{\n");
     for (at, (name, schema)) in definitions.iter_mut().enumerate() {
-        bare(schema);
+        strip_annotations(schema);
         let comma = if at == 0 { "" } else { ",\n" };
         write!(text, "{comma}\"{name}\": {schema}").unwrap();
     }
@@ -78,7 +78,7 @@ fn shapes_match_the_sdk() {
 }
 
 /// Reduces a schema to the keywords that validate a value.
-fn bare(schema: &mut Value) {
+fn strip_annotations(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;
     };
@@ -109,9 +109,13 @@ fn bare(schema: &mut Value) {
     });
     for (keyword, inner) in members.iter_mut() {
         match (keyword.as_str(), inner) {
-            ("properties", Value::Object(all)) => all.values_mut().for_each(bare),
-            ("additionalProperties" | "items" | "not" | "unevaluatedProperties", one) => bare(one),
-            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => all.iter_mut().for_each(bare),
+            ("properties", Value::Object(all)) => all.values_mut().for_each(strip_annotations),
+            ("additionalProperties" | "items" | "not" | "unevaluatedProperties", one) => {
+                strip_annotations(one)
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
+                all.iter_mut().for_each(strip_annotations)
+            }
             _ => {}
         }
     }

@@ -21,7 +21,7 @@ fn check(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
 }
 
 /// Returns the kind of a line: the name of the update, the method, or `answer`.
-fn what(line: &str) -> String {
+fn line_kind(line: &str) -> String {
     let entry: Value = serde_json::from_str(line).unwrap();
     let message = &entry["message"];
     let update = message["params"]["update"]["sessionUpdate"].as_str();
@@ -61,7 +61,7 @@ fn lost_line_is_reported() {
         let lines = transcript(name);
         for at in 0..lines.len() {
             let mut spoiled = lines.clone();
-            let lost = what(&spoiled.remove(at));
+            let lost = line_kind(&spoiled.remove(at));
             let found = check(&spoiled);
             match lost.as_str() {
                 free if FREE.contains(&free) => {
@@ -108,7 +108,7 @@ fn doubled_line_is_reported() {
             spoiled.insert(at, lines[at].clone());
             let found = check(&spoiled);
             let line = at + 2;
-            let expected = match what(&lines[at]).as_str() {
+            let expected = match line_kind(&lines[at]).as_str() {
                 "tool_call" => Some(ConformanceRule::CallAnnouncedTwice),
                 "session/prompt" | "session/new" | "session/request_permission" => {
                     Some(ConformanceRule::IdInUse)
@@ -130,7 +130,7 @@ fn update_after_the_answer_of_its_turn_is_reported() {
     let lines = transcript("turn");
     let last = lines.len() - 1;
     for at in 0..last {
-        if what(&lines[at]) != "tool_call_update" {
+        if line_kind(&lines[at]) != "tool_call_update" {
             continue;
         }
         let mut spoiled = lines.clone();
@@ -158,8 +158,8 @@ fn prefixes_break_no_rule_and_noise_does_not_panic() {
             .step_by(7)
             .filter(|end| line.is_char_boundary(*end))
         {
-            checker.line(&line[..end]);
-            checker.line(&line[end..]);
+            checker.check_line(&line[..end]);
+            checker.check_line(&line[end..]);
         }
     }
     assert!(checker.messages() > lines.len());

@@ -13,7 +13,7 @@ fn actor() -> Value {
     json!({"clientId": "host", "role": "host_owner", "source": "acp"})
 }
 
-fn accepted(id: u64) -> String {
+fn accept_answer(id: u64) -> String {
     let harn = json!({"actor": actor(), "pendingCount": 1});
     answer(
         id,
@@ -29,12 +29,12 @@ fn revoke(id: u64) -> [String; 2] {
     ]
 }
 
-fn delivered() -> String {
+fn user_message() -> String {
     let content = json!([{"type": "text", "text": "Look up."}]);
     update(json!({"sessionUpdate": "user_message", "messageId": "m", "content": content}))
 }
 
-fn piece(text: &str) -> String {
+fn user_message_chunk(text: &str) -> String {
     let content = json!({"type": "text", "text": text});
     update(json!({"sessionUpdate": "user_message_chunk", "messageId": "m", "content": content}))
 }
@@ -72,14 +72,14 @@ fn idle_event(backoff_ms: Value) -> String {
     }))
 }
 
-fn tripped() -> String {
+fn watchdog_event() -> String {
     event(json!({
         "sessionId": "s", "kind": "daemon_watchdog_tripped", "attempts": 3, "elapsedMs": 600,
     }))
 }
 
 /// Opens and prompts a session in lines 1 to 3, then adds `lines`.
-fn prompted(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+fn with_prompt(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let open = [
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
         answer(1, json!({"sessionId": "s"})),
@@ -102,15 +102,15 @@ fn steered_turn_breaks_no_rule() {
     let cancelled = json!({
         "sessionId": "s", "status": "cancelled", "_meta": {"harn": {"actor": actor()}},
     });
-    let recording = prompted([
+    let recording = with_prompt([
         inject(3),
         outcome("session/inject", json!({})),
-        accepted(3),
+        accept_answer(3),
         request(4, "session/pending_injections", pending),
         request(5, "session/remind", remind),
         answer(5, json!({"reminderId": "r"})),
         checkpoint(json!({"dispatchSkipped": true, "skipReason": "interrupt_immediate"})),
-        delivered(),
+        user_message(),
         idle(json!(100)),
         idle(json!(500)),
         idle_event(json!(1000)),
@@ -118,9 +118,9 @@ fn steered_turn_breaks_no_rule() {
         answer(6, json!({})),
         steer(7, json!({"steering": {"idleBehavior": "promptRequired"}})),
         answer(7, json!({"outcome": "injected"})),
-        piece("in "),
-        piece("pieces"),
-        tripped(),
+        user_message_chunk("in "),
+        user_message_chunk("pieces"),
+        watchdog_event(),
         request(8, "session/cancel", cancel),
         answer(8, cancelled),
         end_turn(2),
@@ -140,11 +140,11 @@ fn steered_turn_breaks_no_rule() {
 #[test]
 fn replay_does_not_count_as_delivery() {
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
-    let mut recording = prompted([inject(3), accepted(3), delivered(), end_turn(2)]);
+    let mut recording = with_prompt([inject(3), accept_answer(3), user_message(), end_turn(2)]);
     recording.extend([
         request(4, "session/load", load),
         outcome("session/inject", json!({})),
-        delivered(),
+        user_message(),
         answer(4, json!({})),
     ]);
     assert_eq!(findings(recording.iter().map(String::as_str)), []);
@@ -153,7 +153,7 @@ fn replay_does_not_count_as_delivery() {
 pub(super) fn cases() -> Vec<BrokenCase> {
     let mut cases = deliveries();
     cases.extend(shapes());
-    cases.extend(waits());
+    cases.extend(idle_cases());
     cases
 }
 
@@ -169,32 +169,44 @@ fn deliveries() -> Vec<BrokenCase> {
         (
             ConformanceRule::DeliveredEarly,
             6,
-            prompted([inject(3), delivered(), accepted(3)]),
+            with_prompt([inject(3), user_message(), accept_answer(3)]),
         ),
         (
             ConformanceRule::DeliveredEarly,
             5,
-            prompted([delivered(), outcome("session/inject", json!({}))]),
+            with_prompt([user_message(), outcome("session/inject", json!({}))]),
         ),
         (
             ConformanceRule::DeliveredTwice,
             7,
-            prompted([inject(3), accepted(3), delivered(), delivered()]),
+            with_prompt([inject(3), accept_answer(3), user_message(), user_message()]),
         ),
         (
             ConformanceRule::DeliveredTwice,
             8,
-            prompted([inject(3), accepted(3), piece("Look"), said, piece(" up.")]),
+            with_prompt([
+                inject(3),
+                accept_answer(3),
+                user_message_chunk("Look"),
+                said,
+                user_message_chunk(" up."),
+            ]),
         ),
         (
             ConformanceRule::DeliveredRevoked,
             8,
-            prompted([inject(3), accepted(3), asks, is_revoked, delivered()]),
+            with_prompt([
+                inject(3),
+                accept_answer(3),
+                asks,
+                is_revoked,
+                user_message(),
+            ]),
         ),
         (
             ConformanceRule::DeliveredRevoked,
             7,
-            prompted([inject(3), accepted(3), revoked, delivered()]),
+            with_prompt([inject(3), accept_answer(3), revoked, user_message()]),
         ),
     ]
 }
@@ -330,7 +342,7 @@ fn shapes() -> Vec<BrokenCase> {
     ]
 }
 
-fn waits() -> Vec<BrokenCase> {
+fn idle_cases() -> Vec<BrokenCase> {
     let hello = |harn: Value| {
         let capabilities = json!({"_meta": {"harn": harn}});
         [
@@ -342,22 +354,22 @@ fn waits() -> Vec<BrokenCase> {
         ]
     };
     let plain = hello(json!({"schemaCompatibility": "x", "toolLifecycleExtensionFields": []}));
-    let unheard_of = plain.into_iter().chain(prompted([idle(json!(100))]));
+    let unheard_of = plain.into_iter().chain(with_prompt([idle(json!(100))]));
     vec![
         (
             ConformanceRule::WorkOutsideTurn,
             5,
-            prompted([end_turn(2), idle(json!(100))]),
+            with_prompt([end_turn(2), idle(json!(100))]),
         ),
         (
             ConformanceRule::WorkOutsideTurn,
             5,
-            prompted([end_turn(2), idle_event(json!(100))]),
+            with_prompt([end_turn(2), idle_event(json!(100))]),
         ),
         (
             ConformanceRule::WorkOutsideTurn,
             5,
-            prompted([end_turn(2), tripped()]),
+            with_prompt([end_turn(2), watchdog_event()]),
         ),
         (ConformanceRule::SessionNotOpen, 2, {
             let logout = request(1, "logout", json!({}));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{broken::BrokenCase, *};
 
-fn said(id: &str) -> String {
+fn thought_update(id: &str) -> String {
     let update = json!({
         "sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "So"},
     });
@@ -13,7 +13,7 @@ fn said(id: &str) -> String {
     json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string()
 }
 
-fn turn(kind: &str, members: Value) -> String {
+fn turn_event(kind: &str, members: Value) -> String {
     let mut params = json!({"sessionId": "s", "kind": kind, "turnId": "t"});
     let all = params.as_object_mut().unwrap();
     all.extend(members.as_object().unwrap().clone());
@@ -28,42 +28,42 @@ fn load(id: u64, last: &str) -> String {
 pub(super) fn cases() -> Vec<BrokenCase> {
     let again = |last: &str, after: &str| {
         vec![
-            said("5"),
+            thought_update("5"),
             load(7, "2"),
-            said("6"),
-            said("3"),
+            thought_update("6"),
+            thought_update("3"),
             answer(7, json!({})),
-            said(last),
-            said(after),
+            thought_update(last),
+            thought_update(after),
         ]
     };
     vec![
         (
             ConformanceRule::EventIdsOutOfOrder,
             2,
-            vec![said("5"), said("5")],
+            vec![thought_update("5"), thought_update("5")],
         ),
         (
             ConformanceRule::EventIdsOutOfOrder,
             2,
-            vec![said("5"), said("5.1")],
+            vec![thought_update("5"), thought_update("5.1")],
         ),
         (
             ConformanceRule::EventIdsOutOfOrder,
             2,
-            vec![said("10"), said("9")],
+            vec![thought_update("10"), thought_update("9")],
         ),
         // Once the session is open, its ids do not begin again.
         (ConformanceRule::EventIdsOutOfOrder, 7, again("7", "7")),
         (
             ConformanceRule::WrongExtension,
             1,
-            vec![turn("turn_ended", json!({"stopReason": "tired"}))],
+            vec![turn_event("turn_ended", json!({"stopReason": "tired"}))],
         ),
         (
             ConformanceRule::WrongExtension,
             1,
-            vec![turn("turn_started", json!({}))],
+            vec![turn_event("turn_started", json!({}))],
         ),
     ]
 }
@@ -71,19 +71,19 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 #[test]
 fn growing_event_ids_break_no_rule() {
     let lines = [
-        said("4.0"),
-        said("4"),
-        turn(
+        thought_update("4.0"),
+        thought_update("4"),
+        turn_event(
             "turn_started",
             json!({"messageId": "m", "_meta": {"harn": {"eventId": "5"}}}),
         ),
-        said("9"),
+        thought_update("9"),
         load(7, "2"),
-        said("10"),
-        said("3"),
+        thought_update("10"),
+        thought_update("3"),
         answer(7, json!({})),
-        said("11"),
-        turn(
+        thought_update("11"),
+        turn_event(
             "turn_ended",
             json!({"error": "no", "_meta": {"harn": {"eventId": "12"}}}),
         ),

@@ -14,7 +14,7 @@ pub(super) enum PromptAttachment {
 }
 
 impl PromptAttachment {
-    pub(super) fn embedded(resource: &Resource) -> Self {
+    pub(super) fn from_resource(resource: &Resource) -> Self {
         let name = match file_path(&resource.uri) {
             Some((path, _)) => path,
             None => resource.uri.clone(),
@@ -28,7 +28,7 @@ impl PromptAttachment {
         }
     }
 
-    pub(super) fn link(link: &ResourceLink) -> Self {
+    pub(super) fn from_link(link: &ResourceLink) -> Self {
         match file_path(&link.uri) {
             Some((path, line)) => Self::File { path, line },
             None => Self::Unreadable {
@@ -101,7 +101,7 @@ mod tests {
         };
         let name = "/w/a.txt".to_owned();
         let text = "hello".to_owned();
-        let embedded = PromptAttachment::embedded(&resource(Some("hello")));
+        let embedded = PromptAttachment::from_resource(&resource(Some("hello")));
         assert_eq!(
             embedded,
             PromptAttachment::Text {
@@ -110,7 +110,7 @@ mod tests {
             }
         );
         assert_eq!(
-            PromptAttachment::embedded(&resource(None)),
+            PromptAttachment::from_resource(&resource(None)),
             PromptAttachment::Unreadable { name }
         );
     }

@@ -26,17 +26,17 @@ pub(super) fn explain(path: &str, lines: &[&str], at: usize) -> Explanation {
     if at >= lines.len() {
         return Explanation::default();
     }
-    let style = CommentStyle::of(path);
+    let style = CommentStyle::from_path(path);
     if style == CommentStyle::Prose {
         return explain_prose(lines, at);
     }
-    if style.comment(lines[at]).is_some() {
+    if style.comment_text(lines[at]).is_some() {
         return Explanation {
             owner: None,
             text: sentence_at(style, lines, at),
         };
     }
-    let owner = owner_of(lines, at);
+    let owner = find_owner(lines, at);
     let doc = owner.and_then(|o| doc_above(style, lines, o).or_else(|| docstring(lines, o)));
     let other = owner.filter(|owner| *owner != at);
     Explanation {
@@ -54,7 +54,7 @@ fn header(style: CommentStyle, lines: &[&str]) -> Option<String> {
         line.is_empty() || line.starts_with("#!")
     };
     let first = (0..lines.len()).find(|line| !says_nothing(line))?;
-    style.comment(lines[first])?;
+    style.comment_text(lines[first])?;
     let says = sentence_at(style, lines, first)?;
     Some(format!("from the head of the file: {says}"))
 }
@@ -64,14 +64,14 @@ pub(super) fn excerpt(path: &str, lines: &[&str], at: usize) -> Range<usize> {
     if at >= lines.len() {
         return 0..0;
     }
-    let style = CommentStyle::of(path);
+    let style = CommentStyle::from_path(path);
     let begin = if style == CommentStyle::Prose {
         let blank_before = (0..at).rev().find(|line| lines[*line].trim().is_empty());
         blank_before.map_or(0, |blank| blank + 1)
-    } else if style.comment(lines[at]).is_some() {
-        block(style, lines, at).start
+    } else if style.comment_text(lines[at]).is_some() {
+        comment_block(style, lines, at).start
     } else {
-        owner_of(lines, at).unwrap_or(at)
+        find_owner(lines, at).unwrap_or(at)
     };
     let start = if at - begin <= NEAR { begin } else { at - 2 };
     let most = (start + MAX_EXCERPT).min(lines.len());
@@ -113,7 +113,7 @@ enum CommentStyle {
 }
 
 impl CommentStyle {
-    fn of(path: &str) -> Self {
+    fn from_path(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
             "md" | "markdown" | "txt" | "rst" | "adoc" => Self::Prose,
@@ -126,7 +126,7 @@ impl CommentStyle {
     }
 
     /// Returns the text of a comment line, or `None` if the line is no comment.
-    fn comment(self, line: &str) -> Option<&str> {
+    fn comment_text(self, line: &str) -> Option<&str> {
         let line = line.trim();
         let marks: &[&str] = match self {
             Self::Prose => return None,
@@ -150,7 +150,7 @@ fn indent(line: &str) -> usize {
 
 /// Returns the line of the definition that contains `at`: the line itself, or the nearest line above that defines
 /// something and is indented less.
-fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
+fn find_owner(lines: &[&str], at: usize) -> Option<usize> {
     if defined_name(lines[at]).is_some() {
         return Some(at);
     }
@@ -169,8 +169,8 @@ fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
 }
 
 /// Returns the range of comment lines around a comment line.
-fn block(style: CommentStyle, lines: &[&str], at: usize) -> Range<usize> {
-    let is_comment = |line: &usize| style.comment(lines[*line]).is_some();
+fn comment_block(style: CommentStyle, lines: &[&str], at: usize) -> Range<usize> {
+    let is_comment = |line: &usize| style.comment_text(lines[*line]).is_some();
     let start = (0..=at).rev().take_while(is_comment).last().unwrap_or(at);
     let end = (at..lines.len())
         .take_while(is_comment)
@@ -186,10 +186,10 @@ fn doc_above(style: CommentStyle, lines: &[&str], owner: usize) -> Option<String
     let above: Vec<usize> = (0..owner).rev().collect();
     let passed = above
         .iter()
-        .take_while(|line| style.comment(lines[**line]).is_none() && is_attribute(line));
+        .take_while(|line| style.comment_text(lines[**line]).is_none() && is_attribute(line));
     let last = *above.get(passed.count())?;
-    style.comment(lines[last])?;
-    let start = block(style, lines, last).start;
+    style.comment_text(lines[last])?;
+    let start = comment_block(style, lines, last).start;
     sentence_at(style, lines, start)
 }
 
@@ -203,8 +203,8 @@ fn docstring(lines: &[&str], owner: usize) -> Option<String> {
 
 /// Returns the sentence of a comment that line `at` is part of.
 fn sentence_at(style: CommentStyle, lines: &[&str], at: usize) -> Option<String> {
-    let block = block(style, lines, at);
-    let says = |line: usize| style.comment(lines[line]).unwrap_or_default();
+    let block = comment_block(style, lines, at);
+    let says = |line: usize| style.comment_text(lines[line]).unwrap_or_default();
     // In a comment of several paragraphs, use the one around the line, or the first if the line is blank.
     let first = (block.clone()).find(|line| !says(*line).is_empty())?;
     let at = if says(at).is_empty() { first } else { at };

@@ -8,7 +8,9 @@ use super::{markdown::code, toolbox};
 
 /// Separates a failed or refused tool from errors that end the turn. The call already shows the reason; the turn
 /// continues with it.
-pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
+pub(super) fn separate_tool_failure<T>(
+    result: Result<T, AgentError>,
+) -> Result<Result<T, String>, AgentError> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(AgentError::Tool(reason) | AgentError::Denied { reason }) => Ok(Err(reason)),
@@ -19,7 +21,7 @@ pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>
 }
 
 /// Converts a value to JSON for the log; a value that cannot be serialised becomes null.
-pub(super) fn value(value: impl Serialize) -> serde_json::Value {
+pub(super) fn to_json(value: impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
@@ -34,7 +36,7 @@ pub(super) async fn read(
 
 pub(super) async fn show(cx: &TurnContext, argument: &str) -> Result<(), AgentError> {
     let (path, line) = split_line(argument);
-    let file = match told(read(cx, path, line).await)? {
+    let file = match separate_tool_failure(read(cx, path, line).await)? {
         Ok(file) => file,
         Err(reason) => return cx.say(format!("Not read: {reason}.")).await,
     };

@@ -102,9 +102,12 @@ fn respond<'a>(
             ExploreRequest::Skills(wanted) => skills::answer(cx, wanted).await,
             ExploreRequest::Shells(wanted) => shells::answer(cx, wanted).await,
             ExploreRequest::Tool { name, arguments } => tools::call(cx, name, arguments).await,
-            ExploreRequest::Help => cx.say(prompt::help() + &others(cx)).await,
+            ExploreRequest::Help => cx.say(prompt::help() + &list_other_commands(cx)).await,
             ExploreRequest::Incomplete(command) => cx.say(prompt::usage(command)).await,
-            ExploreRequest::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
+            ExploreRequest::Unknown(name) => {
+                cx.say(prompt::describe_unknown(name) + &list_other_commands(cx))
+                    .await
+            }
             ExploreRequest::Question(text) => question::answer(cx, text, attached).await,
         }
     })
@@ -112,11 +115,11 @@ fn respond<'a>(
 
 /// Returns the session's toolbox, or the built-in tools if the session has none.
 fn toolbox(cx: &TurnContext) -> Arc<Toolbox> {
-    Toolbox::of(cx).unwrap_or_else(Toolbox::plain)
+    Toolbox::from_turn(cx).unwrap_or_else(Toolbox::builtin_only)
 }
 
 /// Lists the commands that other parts of the session provide, for the help text.
-fn others(cx: &TurnContext) -> String {
+fn list_other_commands(cx: &TurnContext) -> String {
     let mut out = "- `/permissions`: Show what is allowed and remembered here\n".to_owned();
     for command in toolbox(cx).commands() {
         let hint = command.input.map(|input| format!(" {}", input.hint));
@@ -155,7 +158,7 @@ fn results_option() -> ConfigOption {
 }
 
 /// Returns the number of excerpts that this session shows in an answer.
-fn results(cx: &TurnContext) -> usize {
+fn result_limit(cx: &TurnContext) -> usize {
     let chosen = cx.option(RESULTS).and_then(|value| value.parse().ok());
     chosen.unwrap_or(DEFAULT_RESULTS)
 }

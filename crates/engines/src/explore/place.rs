@@ -35,7 +35,7 @@ impl TextExcerpt {
 
     /// Returns the excerpt of a hit in a text that may have changed since the search, such as an editor's unsaved
     /// text: around the nearest line with the same text, else around the line with the most matches.
-    pub(super) fn of_hit(hit: &SearchHit, text: &str, query: &SearchQuery) -> Self {
+    pub(super) fn from_hit(hit: &SearchHit, text: &str, query: &SearchQuery) -> Self {
         let numbered = || text.lines().zip(1_u32..);
         let distance = |line: &u32| line.abs_diff(hit.line);
         // The search cuts long lines.
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn hit_is_found_after_its_line_moved() {
         let query = SearchQuery::question("where is the batch appended?");
-        let line = |hit: &SearchHit, text: &str| TextExcerpt::of_hit(hit, text, &query).line;
+        let line = |hit: &SearchHit, text: &str| TextExcerpt::from_hit(hit, text, &query).line;
         assert_eq!(
             line(&hit(1, "fn append() {"), "new\nnew\n  fn append() {\n"),
             3

@@ -127,9 +127,11 @@ impl Prompt {
             match block {
                 ContentBlock::Text { text: more } => text.push_str(more),
                 ContentBlock::Resource(resource) => {
-                    attached.push(PromptAttachment::embedded(resource))
+                    attached.push(PromptAttachment::from_resource(resource))
                 }
-                ContentBlock::ResourceLink(link) => attached.push(PromptAttachment::link(link)),
+                ContentBlock::ResourceLink(link) => {
+                    attached.push(PromptAttachment::from_link(link))
+                }
                 // The runtime rejects these by the agent's profile before the turn begins.
                 ContentBlock::Image { .. } | ContentBlock::Audio { .. } => {}
             }
@@ -164,7 +166,7 @@ fn parse(command: &str) -> ExploreRequest<'_> {
         "read" => ExploreRequest::Read(unquote(trimmed)),
         "run" => ExploreRequest::Run(trimmed),
         "tools" => ExploreRequest::Tools,
-        "skills" => match skills::SkillRequest::read(trimmed) {
+        "skills" => match skills::SkillRequest::parse(trimmed) {
             Some(wanted) => ExploreRequest::Skills(wanted),
             None => ExploreRequest::Incomplete(spec),
         },
@@ -224,7 +226,7 @@ pub(super) fn usage(spec: &ExploreCommand) -> String {
 }
 
 /// Returns the reply to an unknown command.
-pub(super) fn unknown(name: &str) -> String {
+pub(super) fn describe_unknown(name: &str) -> String {
     let given = super::markdown::code(&format!("/{name}"));
     format!("There is no command {given}. These exist:\n\n{}", list())
 }
@@ -330,7 +332,7 @@ mod tests {
     fn help_names_every_command() {
         for spec in COMMANDS {
             assert!(help().contains(&format!("`/{}", spec.name)));
-            assert!(unknown("x").contains(&format!("`/{}", spec.name)));
+            assert!(describe_unknown("x").contains(&format!("`/{}", spec.name)));
         }
         assert!(usage(&COMMANDS[0]).contains("/find WORDS"));
     }

@@ -4,16 +4,16 @@ use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use harn_runtime::{AgentError, TurnContext};
 use harn_tools::{
-    Corpus, FileRead, SearchHit, SearchQuery, SearchResults, defined_name, short_item, shown_path,
+    Corpus, FileRead, SearchHit, SearchQuery, SearchResults, defined_name, display_path, short_item,
 };
 
 use super::{
     attached::PromptAttachment,
-    files::{read, told},
-    markdown::{code, list, shorten},
+    files::{read, separate_tool_failure},
+    markdown::{code, join_with_and, shorten},
     place::TextExcerpt,
-    results,
-    search::{nothing, say_note, search},
+    result_limit,
+    search::{describe_no_hits, say_note, search},
     steps::PlannedSteps,
     toolbox,
 };
@@ -35,7 +35,7 @@ pub(super) async fn answer(
         plan.push("Read what came with the question".to_owned());
     }
     if !query.is_empty() {
-        plan.push(format!("Search for {}", quoted(query.words())));
+        plan.push(format!("Search for {}", quote_words(query.words())));
         plan.push("Read the places that fit best".to_owned());
     }
     plan.push("Answer with files and lines".to_owned());
@@ -43,14 +43,14 @@ pub(super) async fn answer(
 
     let mut known = AttachedExcerpts::default();
     if !attached.is_empty() {
-        known.take_in(cx, attached, &query).await?;
+        known.read_attachments(cx, attached, &query).await?;
         steps.next().await?;
     }
     if query.is_empty() {
         known.say(cx).await?;
         return steps.finish().await;
     }
-    let found = match told(search(cx, query.clone(), results(cx)).await)? {
+    let found = match separate_tool_failure(search(cx, query.clone(), result_limit(cx)).await)? {
         Ok(found) => found,
         Err(reason) => {
             cx.say(format!("Not searched: {reason}.")).await?;
@@ -73,7 +73,7 @@ struct AttachedExcerpts {
 }
 
 impl AttachedExcerpts {
-    async fn take_in(
+    async fn read_attachments(
         &mut self,
         cx: &TurnContext,
         attached: &[PromptAttachment],
@@ -82,17 +82,19 @@ impl AttachedExcerpts {
         for one in attached {
             match one {
                 PromptAttachment::Text { name, text } => {
-                    let name = shown_path(cx.cwd(), name.as_ref());
+                    let name = display_path(cx.cwd(), name.as_ref());
                     let line = best_line(&name, text, query);
                     self.places.push(TextExcerpt::new(&name, text, line));
                 }
-                PromptAttachment::File { path, line } => match told(read(cx, path, *line).await)? {
-                    Ok(FileRead { path, text, .. }) => {
-                        let line = line.unwrap_or_else(|| best_line(&path, &text, query));
-                        self.places.push(TextExcerpt::new(&path, &text, line));
+                PromptAttachment::File { path, line } => {
+                    match separate_tool_failure(read(cx, path, *line).await)? {
+                        Ok(FileRead { path, text, .. }) => {
+                            let line = line.unwrap_or_else(|| best_line(&path, &text, query));
+                            self.places.push(TextExcerpt::new(&path, &text, line));
+                        }
+                        Err(reason) => self.unread.push(reason),
                     }
-                    Err(reason) => self.unread.push(reason),
-                },
+                }
                 PromptAttachment::Unreadable { name } => {
                     let name = code(name);
                     self.unread
@@ -153,11 +155,11 @@ impl ExploreAnswer {
         let mut others = Vec::new();
         for hit in &found.hits {
             if !texts.contains_key(&hit.path) && texts.len() < MAX_READ {
-                let file = told(read(cx, &hit.path, Some(hit.line)).await)?;
+                let file = separate_tool_failure(read(cx, &hit.path, Some(hit.line)).await)?;
                 texts.insert(hit.path.clone(), file.ok().map(|file| file.text));
             }
             match texts.get(&hit.path) {
-                Some(Some(text)) => places.push(TextExcerpt::of_hit(hit, text, query)),
+                Some(Some(text)) => places.push(TextExcerpt::from_hit(hit, text, query)),
                 _ => others.push(hit.clone()),
             }
         }
@@ -179,7 +181,7 @@ impl ExploreAnswer {
         alone: bool,
     ) -> Result<(), AgentError> {
         if self.found.hits.is_empty() {
-            return cx.say(nothing(query.words())).await;
+            return cx.say(describe_no_hits(query.words())).await;
         }
         cx.say(self.opening(query, alone)).await?;
         for (place, number) in self.places.iter().zip(1..) {
@@ -213,7 +215,7 @@ impl ExploreAnswer {
         let appear = if words.len() == 1 {
             format!("The word {} appears", words[0])
         } else {
-            format!("The words {} appear", list(&words))
+            format!("The words {} appear", join_with_and(&words))
         };
         let where_else = if alone { "" } else { " in the workspace" };
         let mut out = match &self.defined {
@@ -223,7 +225,7 @@ impl ExploreAnswer {
         if !missing.is_empty() {
             let missing: Vec<_> = missing.iter().map(|word| code(word)).collect();
             // Writing into a string cannot fail.
-            let _ = write!(out, "; nothing mentions {}", list(&missing));
+            let _ = write!(out, "; nothing mentions {}", join_with_and(&missing));
         }
         out + ":\n\n"
     }
@@ -233,7 +235,7 @@ impl ExploreAnswer {
 async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     let plan = ["List the workspace", "Read its README", "Sum up"];
     let mut steps = PlannedSteps::begin(cx, plan.map(str::to_owned).to_vec()).await?;
-    let top = match told(list_top(cx).await)? {
+    let top = match separate_tool_failure(list_top(cx).await)? {
         Ok(top) => top,
         Err(reason) => {
             cx.say(format!("Not listed: {reason}.")).await?;
@@ -243,12 +245,12 @@ async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     steps.next().await?;
     let is_readme = |name: &&String| name.to_lowercase().starts_with("readme");
     let readme = match top.iter().find(is_readme) {
-        Some(name) => told(read(cx, name, None).await)?.ok(),
+        Some(name) => separate_tool_failure(read(cx, name, None).await)?.ok(),
         None => None,
     };
     steps.next().await?;
     if let Some(readme) = readme {
-        let beginning = beginning(&readme.text);
+        let beginning = first_paragraph(&readme.text);
         cx.say(format!(
             "{} begins:\n\n> {beginning}\n\n",
             code(&readme.path)
@@ -260,8 +262,11 @@ async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
         cx.say("There is nothing to see in this workspace.\n\n")
             .await?;
     } else {
-        cx.say(format!("The workspace holds {}.\n\n", list(&names)))
-            .await?;
+        cx.say(format!(
+            "The workspace holds {}.\n\n",
+            join_with_and(&names)
+        ))
+        .await?;
     }
     cx.say(
         "Ask with the words you are looking for, such as *where is the configuration read?*, or see \
@@ -277,7 +282,7 @@ pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError
 }
 
 /// Returns the first paragraph of prose: no heading, badge or markup.
-fn beginning(readme: &str) -> String {
+fn first_paragraph(readme: &str) -> String {
     const MAX: usize = 600;
     let says = |line: &str| !line.is_empty() && !line.starts_with(['#', '!', '<', '[', '=', '-']);
     let lines = readme.lines().map(str::trim);
@@ -287,7 +292,7 @@ fn beginning(readme: &str) -> String {
     shorten(&paragraph.collect::<Vec<_>>().join(" "), MAX)
 }
 
-fn quoted(words: &[String]) -> String {
+fn quote_words(words: &[String]) -> String {
     let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    list(&words)
+    join_with_and(&words)
 }

@@ -4,7 +4,7 @@ use harn_runtime::{AgentError, TurnContext};
 use harn_tools::CommandEnd;
 
 use super::{
-    files::told,
+    files::separate_tool_failure,
     markdown::{code, shorten},
     toolbox,
 };
@@ -12,7 +12,7 @@ use super::{
 /// Runs a command if the permission allows it.
 pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentError> {
     let name = |command: &str| code(&shorten(command, 80));
-    let ran = match told(toolbox(cx).run_command(cx, command).await)? {
+    let ran = match separate_tool_failure(toolbox(cx).run_command(cx, command).await)? {
         Ok(ran) => ran,
         Err(reason) => {
             let name = name(command);

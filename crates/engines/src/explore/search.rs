@@ -4,9 +4,9 @@ use harn_runtime::{AgentError, TurnContext};
 use harn_tools::{GrepResult, SearchQuery, SearchResults, SearchScope, WalkSummary, short_item};
 
 use super::{
-    files::told,
-    markdown::{code, list},
-    results, toolbox,
+    files::separate_tool_failure,
+    markdown::{code, join_with_and},
+    result_limit, toolbox,
 };
 
 /// The maximum number of `/grep` lines in the reply; the call's result has the rest.
@@ -17,22 +17,22 @@ pub(super) async fn search(
     query: SearchQuery,
     limit: usize,
 ) -> Result<SearchResults, AgentError> {
-    let everything = SearchScope::whole(cx);
+    let everything = SearchScope::for_session(cx);
     let (found, _) = toolbox(cx).search(cx, everything, query, limit).await?;
     Ok(found)
 }
 
 pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError> {
-    let query = SearchQuery::words_of(words);
+    let query = SearchQuery::from_text(words);
     if query.is_empty() {
-        return cx.say(nothing(&[words.to_owned()])).await;
+        return cx.say(describe_no_hits(&[words.to_owned()])).await;
     }
-    let found = match told(search(cx, query.clone(), results(cx)).await)? {
+    let found = match separate_tool_failure(search(cx, query.clone(), result_limit(cx)).await)? {
         Ok(found) => found,
         Err(reason) => return cx.say(format!("Not searched: {reason}.")).await,
     };
     if found.hits.is_empty() {
-        return cx.say(nothing(query.words())).await;
+        return cx.say(describe_no_hits(query.words())).await;
     }
     for hit in &found.hits {
         cx.say(short_item(&hit.path, hit.line, &hit.text)).await?;
@@ -42,7 +42,7 @@ pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError
 
 pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentError> {
     let shown_pattern = code(pattern);
-    let found: GrepResult = match told(toolbox(cx).grep(cx, pattern).await)? {
+    let found: GrepResult = match separate_tool_failure(toolbox(cx).grep(cx, pattern).await)? {
         Ok(found) => found,
         Err(reason) => return cx.say(format!("Not searched: {reason}.")).await,
     };
@@ -71,13 +71,13 @@ pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentErr
 }
 
 /// Returns the reply for a search without hits.
-pub(super) fn nothing(words: &[String]) -> String {
+pub(super) fn describe_no_hits(words: &[String]) -> String {
     let words: Vec<_> = words.iter().map(|word| code(word)).collect();
     format!(
         "Nothing in this workspace mentions {}. Try other words, `/find WORDS` to search for each word \
          as it is, or `/grep REGEX` for an exact text. Hidden, ignored, binary and very large files are \
          not searched.",
-        list(&words)
+        join_with_and(&words)
     )
 }
 

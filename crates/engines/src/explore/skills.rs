@@ -20,7 +20,7 @@ pub(super) enum SkillRequest<'a> {
 
 impl<'a> SkillRequest<'a> {
     /// Parses the words after the command; `None` if they are invalid.
-    pub(super) fn read(words: &'a str) -> Option<Self> {
+    pub(super) fn parse(words: &'a str) -> Option<Self> {
         let words: Vec<_> = words.split_whitespace().collect();
         match words[..] {
             [] => Some(Self::List),
@@ -90,7 +90,7 @@ fn list(skills: &SessionSkills) -> String {
 /// Formats one skill as one line.
 fn item(skill: &Skill, active: bool) -> String {
     let active = if active { ", active" } else { "" };
-    let about = match shorten(skill.about(), SAID) {
+    let about = match shorten(skill.purpose(), SAID) {
         about if about.is_empty() => about,
         about => format!(": {about}"),
     };

@@ -5,7 +5,7 @@ use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use serde_json::Value;
 
 use super::{
-    files::told,
+    files::separate_tool_failure,
     markdown::{code, fence, shorten},
     toolbox,
 };
@@ -59,7 +59,7 @@ pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<()
     let toolbox = toolbox(cx);
     let shown = code(name);
     if toolbox.catalogue().get(name).is_none() {
-        let error = toolbox.catalogue().unknown(name);
+        let error = toolbox.catalogue().unknown_tool_error(name);
         // A failed call informs the client, not only a person who reads the text.
         let error = cx.tool(name).refuse(error).await?;
         return cx
@@ -81,17 +81,17 @@ pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<()
                 .await;
         }
     };
-    match told(toolbox.call(cx, name, arguments).await)? {
+    match separate_tool_failure(toolbox.call(cx, name, arguments).await)? {
         Ok(output) => {
             cx.say(format!("{shown} ended well.\n\n")).await?;
-            cx.say(result(&output)).await
+            cx.say(format_output(&output)).await
         }
         Err(reason) => cx.say(format!("{shown} failed: {reason}")).await,
     }
 }
 
 /// Formats the result of a call.
-fn result(output: &ToolOutput) -> String {
+fn format_output(output: &ToolOutput) -> String {
     let content = output
         .content
         .iter()

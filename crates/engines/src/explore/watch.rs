@@ -12,11 +12,11 @@ use harn_model::{
     ToolExecutor, WakeReason,
 };
 use harn_runtime::{AgentError, Steering, ToolError, ToolOutput, TurnContext};
-use harn_tools::{BuiltinTool, FileWatch, fail_by, unless_cancelled};
+use harn_tools::{BuiltinTool, FileWatch, fail_by, run_unless_cancelled};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    files::{told, value},
+    files::{separate_tool_failure, to_json},
     markdown::code,
     prompt::{ExploreRequest, Prompt},
 };
@@ -39,7 +39,7 @@ pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> WatchFuture<'a> {
             files: None,
         };
         watcher.begin(glob).await?;
-        watcher.stay().await
+        watcher.wait_for_changes().await
     })
 }
 
@@ -54,11 +54,11 @@ impl WatchTurn<'_> {
     /// Starts a watch and replaces the current one. A glob that cannot be watched leaves the current one as it is.
     async fn begin(&mut self, glob: &str) -> Result<(), AgentError> {
         let id = format!("watch-{}-{}", self.cx.turn_id(), self.begun + 1);
-        match told(WatchedFiles::watch(self.cx, id, glob).await)? {
+        match separate_tool_failure(WatchedFiles::start(self.cx, id, glob).await)? {
             Ok(files) => {
                 self.begun += 1;
                 let how = "Each change is told here; `/unwatch` or a cancel ends it.";
-                let sum = files.sum(files.count(self.cx).await);
+                let sum = files.describe(files.count(self.cx).await);
                 let opening = format!("Watching {sum}. {how}\n\n");
                 self.files = Some(files);
                 self.cx.say(opening).await
@@ -76,19 +76,19 @@ impl WatchTurn<'_> {
     }
 
     /// Waits for changes and messages until there is no watch.
-    async fn stay(&mut self) -> Result<(), AgentError> {
+    async fn wait_for_changes(&mut self) -> Result<(), AgentError> {
         let cx = self.cx;
         while let Some(files) = &mut self.files {
             let mut events = Vec::new();
             let woke = cx
                 .idle()
-                .until(async { events = files.changed(cx).await })
+                .wake_when(async { events = files.next_changes(cx).await })
                 .await?;
             // Check for changes whatever the reason: both may have arrived at once.
             if !events.is_empty() {
-                files.tell(cx, events).await?;
+                files.report(cx, events).await?;
             } else if woke.reason == WakeReason::Resume {
-                let sum = files.sum(files.count(cx).await);
+                let sum = files.describe(files.count(cx).await);
                 cx.say(format!("Still watching {sum}.\n\n")).await?;
             }
             for came in woke.delivered {
@@ -147,8 +147,8 @@ struct WatchedFiles {
 
 impl WatchedFiles {
     /// Starts a watch, as a visible call.
-    async fn watch(cx: &TurnContext, id: String, glob: &str) -> Result<Self, AgentError> {
-        let input = value(WatchInput {
+    async fn start(cx: &TurnContext, id: String, glob: &str) -> Result<Self, AgentError> {
+        let input = to_json(WatchInput {
             glob: glob.to_owned(),
         });
         // For the rules, a watch lists files, repeatedly.
@@ -168,7 +168,7 @@ impl WatchedFiles {
         });
         let by = ToolExecutor::HarnBuiltin;
         let lost = |_| Err(ToolError::new("the files could not be looked at"));
-        let started = unless_cancelled(cx, start).await?.unwrap_or_else(lost);
+        let started = run_unless_cancelled(cx, start).await?.unwrap_or_else(lost);
         let (glob, watch) = match started {
             Ok(started) => started,
             Err(error) => return Err(fail_by(call, by, error).await?),
@@ -181,8 +181,8 @@ impl WatchedFiles {
         };
         let count = files.count(cx).await;
         let output = ToolOutput {
-            content: Some(vec![ToolContent::text(files.sum(count))]),
-            raw: Some(value(WatchOutput { files: count })),
+            content: Some(vec![ToolContent::text(files.describe(count))]),
+            raw: Some(to_json(WatchOutput { files: count })),
             executor: Some(by),
             ..ToolOutput::default()
         };
@@ -202,7 +202,7 @@ impl WatchedFiles {
     }
 
     /// Describes the watch and the number of matching files.
-    fn sum(&self, count: usize) -> String {
+    fn describe(&self, count: usize) -> String {
         let match_now = match count {
             0 => "nothing matches yet, files may come".to_owned(),
             1 => "1 file matches".to_owned(),
@@ -212,7 +212,7 @@ impl WatchedFiles {
     }
 
     /// Returns the next changes of files that the agent may read. Cancel safe.
-    async fn changed(&mut self, cx: &TurnContext) -> Vec<FsWatchEvent> {
+    async fn next_changes(&mut self, cx: &TurnContext) -> Vec<FsWatchEvent> {
         loop {
             if self.heard.is_empty() {
                 self.heard = self.watch.changed().await;
@@ -220,7 +220,7 @@ impl WatchedFiles {
             // Rules may have changed since the last time.
             let (filter, heard) = (cx.host().read_filter().await, self.heard.clone());
             let readable = tokio::task::spawn_blocking(move || {
-                change::readable(heard, |path| filter.allows(path))
+                change::retain_readable(heard, |path| filter.allows(path))
             });
             // If the files cannot be checked, none is reported.
             let readable = readable.await.unwrap_or_default();
@@ -232,8 +232,8 @@ impl WatchedFiles {
     }
 
     /// Reports changes to the client and adds a reminder for the agent.
-    async fn tell(&self, cx: &TurnContext, events: Vec<FsWatchEvent>) -> Result<(), AgentError> {
-        let line = change::line(&events);
+    async fn report(&self, cx: &TurnContext, events: Vec<FsWatchEvent>) -> Result<(), AgentError> {
+        let line = change::describe_changes(&events);
         let body = change::reminder(&events);
         let subscription_id = self.id.clone();
         cx.emit(AgentEvent::FsWatch {

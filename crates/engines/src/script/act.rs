@@ -64,7 +64,7 @@ impl ScenarioAction {
                 Self::Write { .. } => {
                     ScenarioActionResult::new(by(offers.write_text), write(host, input).await)
                 }
-                Self::Run(_) => match word(input, "command") {
+                Self::Run(_) => match text_argument(input, "command") {
                     Ok(line) => {
                         let CommandResult { output, failed } = run_for_call(cx, call, line).await?;
                         ScenarioActionResult { output, failed }
@@ -77,7 +77,7 @@ impl ScenarioAction {
 }
 
 impl ScenarioActionResult {
-    pub(super) async fn end(self, call: ToolHandle) -> Result<(), AgentError> {
+    pub(super) async fn finish_call(self, call: ToolHandle) -> Result<(), AgentError> {
         match self.failed {
             None => call.complete(self.output).await,
             Some(error) => {
@@ -98,7 +98,10 @@ impl ScenarioActionResult {
 }
 
 async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
-    let (path, text) = (word(input, "path")?, word(input, "content")?);
+    let (path, text) = (
+        text_argument(input, "path")?,
+        text_argument(input, "content")?,
+    );
     let old = host.read_text(path).await.ok();
     host.write_text(path, text).await?;
     Ok(ToolOutput {
@@ -108,7 +111,7 @@ async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
 }
 
 /// Returns a text argument; the user who was asked may have changed or removed it.
-fn word<'v>(input: &'v Value, name: &str) -> Result<&'v str, HostError> {
+fn text_argument<'v>(input: &'v Value, name: &str) -> Result<&'v str, HostError> {
     let missing = || HostError::Failed(format!("the arguments have no text {name:?}"));
     input.get(name).and_then(Value::as_str).ok_or_else(missing)
 }

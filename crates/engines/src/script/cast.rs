@@ -40,7 +40,7 @@ struct WorkerMentions<'s> {
 impl ScenarioWorkers {
     /// Collects the workers of all turns. Rejects a name that no worker step defines, and a trigger whose steps
     /// are ambiguous.
-    pub(super) fn of(turns: &[ScenarioTurn]) -> Result<Self, YamlFault> {
+    pub(super) fn from_turns(turns: &[ScenarioTurn]) -> Result<Self, YamlFault> {
         let mut cast = Self::default();
         let mut mentions = WorkerMentions::default();
         for turn in turns {

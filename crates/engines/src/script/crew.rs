@@ -32,7 +32,7 @@ impl TurnWorkers {
     pub(super) async fn start(&mut self, new: &NewWorker) -> Result<(), AgentError> {
         let name = &new.name.text;
         if self
-            .newest(name)
+            .newest_update(name)
             .is_some_and(|last| last.event.is_running())
         {
             return Err(AgentError::Failed(format!(
@@ -46,7 +46,7 @@ impl TurnWorkers {
         if new.retriggerable {
             worker = worker.retriggerable();
         }
-        let worker = worker.agent(self.player(&new.steps)).start().await?;
+        let worker = worker.agent(self.worker_agent(&new.steps)).start().await?;
         self.at_work.push((name.clone(), worker));
         Ok(())
     }
@@ -61,28 +61,28 @@ impl TurnWorkers {
         let worker = self.find(name)?;
         // The decoder rejects a file in which the steps are ambiguous.
         let steps = steps.or_else(|| self.cast.steps(&name.text)).cloned();
-        let worker = worker.agent(self.player(&steps.unwrap_or_default()));
+        let worker = worker.agent(self.worker_agent(&steps.unwrap_or_default()));
         worker.trigger(task).await?;
         self.at_work.push((name.text.clone(), worker));
         Ok(())
     }
 
     /// Waits until these workers are done, or all that the turn started or triggered.
-    pub(super) async fn finished(&self, names: &[WorkerName]) -> Result<(), AgentError> {
+    pub(super) async fn wait_until_finished(&self, names: &[WorkerName]) -> Result<(), AgentError> {
         if names.is_empty() {
             for (_, worker) in &self.at_work {
-                worker.finished().await;
+                worker.wait_until_finished().await;
             }
         }
         for name in names {
-            self.find(name)?.finished().await;
+            self.find(name)?.wait_until_finished().await;
         }
         Ok(())
     }
 
     /// Returns the newest worker of a name, from this turn or an earlier one.
     pub(super) fn find(&self, name: &WorkerName) -> Result<Worker, AgentError> {
-        match self.newest(&name.text) {
+        match self.newest_update(&name.text) {
             Some(last) => Ok(self.cx.find_worker(&last.worker_id)?),
             None => Err(AgentError::Failed(format!(
                 "this session has no worker {:?}; start it first",
@@ -92,7 +92,7 @@ impl TurnWorkers {
     }
 
     /// Returns the last update of the newest worker of a name.
-    fn newest(&self, name: &str) -> Option<WorkerUpdate> {
+    fn newest_update(&self, name: &str) -> Option<WorkerUpdate> {
         let mut known = self.cx.workers();
         // A worker without a session is only an update from an emit step.
         known.retain(|w| w.worker_name == name && w.metadata.child_run_id.is_some());
@@ -103,11 +103,13 @@ impl TurnWorkers {
         });
         match of_turn {
             Some(at) => Some(known.swap_remove(at)),
-            None => known.into_iter().max_by(|a, b| age(a).cmp(&age(b))),
+            None => known
+                .into_iter()
+                .max_by(|a, b| start_order(a).cmp(&start_order(b))),
         }
     }
 
-    fn player(&self, steps: &Arc<[ScenarioStep]>) -> Arc<dyn Agent> {
+    fn worker_agent(&self, steps: &Arc<[ScenarioStep]>) -> Arc<dyn Agent> {
         Arc::new(ScriptWorkerAgent {
             steps: steps.clone(),
             cast: self.cast.clone(),
@@ -116,7 +118,7 @@ impl TurnWorkers {
 }
 
 /// A sort key that grows with a worker's start; the id orders workers with the same start.
-fn age(worker: &WorkerUpdate) -> (&Option<String>, &str) {
+fn start_order(worker: &WorkerUpdate) -> (&Option<String>, &str) {
     (&worker.metadata.started_at, worker.worker_id.as_str())
 }
 

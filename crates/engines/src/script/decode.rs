@@ -16,7 +16,7 @@ use super::{
     scenario::{
         EventRole, PermissionStep, Scenario, ScenarioDiff, ScenarioStep, ScenarioTurn, TURN,
     },
-    typed::typed,
+    typed::parse_typed,
 };
 
 const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
@@ -30,8 +30,8 @@ const MODE_OPTION: &str = "mode";
 
 pub(super) fn scenario(text: &str) -> Result<Scenario, YamlFault> {
     let root = YamlNode::parse(text)?;
-    let fields = MapFields::of(&root, "a scenario", "name, commands, options, turns")?;
-    let name = fields.required("name", filled)?;
+    let fields = MapFields::parse(&root, "a scenario", "name, commands, options, turns")?;
+    let name = fields.required("name", non_empty_text)?;
     let turns = fields.required("turns", |node, what| {
         let turns = list(node, what)?;
         if turns.is_empty() {
@@ -42,15 +42,15 @@ pub(super) fn scenario(text: &str) -> Result<Scenario, YamlFault> {
     })?;
     Ok(Scenario {
         name,
-        commands: fields.each("commands", command)?,
-        options: fields.each("options", option)?,
-        cast: Arc::new(ScenarioWorkers::of(&turns)?),
+        commands: fields.parse_list("commands", command)?,
+        options: fields.parse_list("options", option)?,
+        cast: Arc::new(ScenarioWorkers::from_turns(&turns)?),
         turns,
     })
 }
 
 fn turn(node: &YamlNode) -> Result<ScenarioTurn, YamlFault> {
-    let fields = MapFields::of(node, "a turn", "match, steps")?;
+    let fields = MapFields::parse(node, "a turn", "match, steps")?;
     Ok(ScenarioTurn {
         pattern: fields.optional("match", regex)?,
         steps: fields.required("steps", |node, _| steps(node, 0))?,
@@ -95,28 +95,28 @@ fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
                 return Err(YamlFault::new(second.key_at, reason));
             }
         },
-        _ => return Err(wrong(node, "a step", "a map with one key")),
+        _ => return Err(wrong_type_fault(node, "a step", "a map with one key")),
     };
     Ok(match key.as_str() {
         "say" => ScenarioStep::Emit(AgentEvent::message(text(value, key)?)),
         "think" => ScenarioStep::Emit(AgentEvent::thought(text(value, key)?)),
         "emit" => emit(value)?,
         "ask" => ScenarioStep::Ask(Box::new(ask(value, depth)?)),
-        "question" => person::asked(value, HitlKind::Question, depth)?,
-        "approval" => person::asked(value, HitlKind::Approval, depth)?,
-        "dual_control" => person::asked(value, HitlKind::DualControl, depth)?,
-        "escalation" => person::asked(value, HitlKind::Escalation, depth)?,
-        "seam" => ScenarioStep::Seam(typed(value, key)?),
+        "question" => person::hitl_step(value, HitlKind::Question, depth)?,
+        "approval" => person::hitl_step(value, HitlKind::Approval, depth)?,
+        "dual_control" => person::hitl_step(value, HitlKind::DualControl, depth)?,
+        "escalation" => person::hitl_step(value, HitlKind::Escalation, depth)?,
+        "seam" => ScenarioStep::Seam(parse_typed(value, key)?),
         "idle" => steering::idle(value)?,
         "tell_delivered" => {
-            nothing(value, key)?;
+            expect_empty(value, key)?;
             ScenarioStep::TellDelivered
         }
         "skip_if_interrupted" => ScenarioStep::SkipIfInterrupted(self::steps(value, depth + 1)?),
         "remind" => steering::remind(value)?,
         "sleep_ms" => ScenarioStep::Sleep(Duration::from_millis(number(value, key, 0, u64::MAX)?)),
         "await_cancel" => {
-            nothing(value, key)?;
+            expect_empty(value, key)?;
             ScenarioStep::AwaitCancel
         }
         "host_tool" => ScenarioStep::Act(host::tool(value)?),
@@ -124,12 +124,12 @@ fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
         "write" => ScenarioStep::Act(host::write(value)?),
         "run" => ScenarioStep::Act(host::run(value)?),
         "worker" => ScenarioStep::Worker(Box::new(worker::start(value, depth)?)),
-        "await_workers" => worker::awaited(value)?,
+        "await_workers" => worker::await_workers(value)?,
         "trigger" => worker::trigger(value, depth)?,
         "stop_worker" => worker::stop(value)?,
         "cancel_worker" => worker::cancel(value)?,
         "repeat" => {
-            let fields = MapFields::of(value, key, "times, steps")?;
+            let fields = MapFields::parse(value, key, "times, steps")?;
             let steps = fields.required("steps", |node, _| {
                 let steps = self::steps(node, depth + 1)?;
                 match steps.is_empty() {
@@ -143,7 +143,7 @@ fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
                 steps,
             }
         }
-        "stop" => ScenarioStep::Stop(typed(value, key)?),
+        "stop" => ScenarioStep::Stop(parse_typed(value, key)?),
         "fail" => ScenarioStep::Fail(text(value, key)?),
         other => {
             let reason = format_args!("unknown step {other:?}; the steps are {STEPS}");
@@ -155,7 +155,7 @@ fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
 fn emit(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let kind = match &node.data {
         YamlValue::Map(entries) => entries.iter().find(|entry| entry.key == "type"),
-        _ => return Err(wrong(node, "emit", "a map with a type")),
+        _ => return Err(wrong_type_fault(node, "emit", "a map with a type")),
     };
     let Some(kind) = kind else {
         return Err(YamlFault::new(
@@ -167,8 +167,8 @@ fn emit(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
         YamlValue::Text(name) => format!("emit {name}"),
         _ => "emit".to_owned(),
     };
-    let mut event = typed(node, &what)?;
-    let in_turn = match EventRole::of(&mut event) {
+    let mut event = parse_typed(node, &what)?;
+    let in_turn = match EventRole::of_event(&mut event) {
         EventRole::Reserved(instead) => {
             let reason = format_args!("{what}: only the runtime writes this event; {instead}");
             return Err(YamlFault::new(kind.value.at, reason));
@@ -186,12 +186,12 @@ fn emit(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
 
 fn ask(node: &YamlNode, depth: usize) -> Result<PermissionStep, YamlFault> {
     let names = "tool, kind, title, input, path, diff, on_allow, on_reject";
-    let fields = MapFields::of(node, "ask", names)?;
-    let diff: Option<ScenarioDiff> = fields.optional("diff", typed)?;
-    let path = fields.optional("path", filled)?;
+    let fields = MapFields::parse(node, "ask", names)?;
+    let diff: Option<ScenarioDiff> = fields.optional("diff", parse_typed)?;
+    let path = fields.optional("path", non_empty_text)?;
     Ok(PermissionStep {
-        tool: fields.required("tool", filled)?,
-        kind: fields.optional("kind", typed)?.unwrap_or_default(),
+        tool: fields.required("tool", non_empty_text)?,
+        kind: fields.optional("kind", parse_typed)?.unwrap_or_default(),
         title: fields.optional("title", text)?,
         input: fields.get("input").map(YamlNode::to_value),
         path: path.or_else(|| diff.as_ref().map(|diff| diff.path.clone())),
@@ -202,7 +202,7 @@ fn ask(node: &YamlNode, depth: usize) -> Result<PermissionStep, YamlFault> {
 }
 
 fn command(node: &YamlNode, what: &str) -> Result<SlashCommand, YamlFault> {
-    let command: SlashCommand = typed(node, what)?;
+    let command: SlashCommand = parse_typed(node, what)?;
     if command.name.is_empty() || command.name.starts_with('/') {
         let reason = "commands: a name is not empty and has no slash; prompts have it";
         return Err(YamlFault::new(node.at, reason));
@@ -211,7 +211,7 @@ fn command(node: &YamlNode, what: &str) -> Result<SlashCommand, YamlFault> {
 }
 
 fn option(node: &YamlNode, what: &str) -> Result<ConfigOption, YamlFault> {
-    let option: ConfigOption = typed(node, what)?;
+    let option: ConfigOption = parse_typed(node, what)?;
     if option.id.is_empty() || option.id == MODE_OPTION {
         let reason = format_args!("options: the id {:?} is taken; choose another", option.id);
         return Err(YamlFault::new(node.at, reason));
@@ -232,9 +232,9 @@ struct MapFields<'n> {
 
 impl<'n> MapFields<'n> {
     /// Rejects a field that is not in `names`, which are separated by a comma and a space.
-    fn of(node: &'n YamlNode, what: &'n str, names: &str) -> Result<Self, YamlFault> {
+    fn parse(node: &'n YamlNode, what: &'n str, names: &str) -> Result<Self, YamlFault> {
         let YamlValue::Map(entries) = &node.data else {
-            return Err(wrong(node, what, "a map"));
+            return Err(wrong_type_fault(node, what, "a map"));
         };
         let is_known = |key: &str| !key.is_empty() && names.split(", ").any(|name| name == key);
         if let Some(entry) = entries.iter().find(|entry| !is_known(&entry.key)) {
@@ -275,7 +275,7 @@ impl<'n> MapFields<'n> {
     }
 
     /// Returns the items of a list, or none if the field is missing.
-    fn each<T>(
+    fn parse_list<T>(
         &self,
         name: &str,
         read: impl Fn(&YamlNode, &str) -> Result<T, YamlFault>,
@@ -292,17 +292,17 @@ impl<'n> MapFields<'n> {
 }
 
 /// Accepts `{}` and no value, for a step without fields.
-fn nothing(node: &YamlNode, what: &str) -> Result<(), YamlFault> {
+fn expect_empty(node: &YamlNode, what: &str) -> Result<(), YamlFault> {
     match node.data {
         YamlValue::Null => Ok(()),
-        _ => MapFields::of(node, what, "").map(drop),
+        _ => MapFields::parse(node, what, "").map(drop),
     }
 }
 
 fn list<'n>(node: &'n YamlNode, what: &str) -> Result<&'n [YamlNode], YamlFault> {
     match &node.data {
         YamlValue::List(items) => Ok(items),
-        _ => Err(wrong(node, what, "a list")),
+        _ => Err(wrong_type_fault(node, what, "a list")),
     }
 }
 
@@ -310,13 +310,13 @@ fn text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     match &node.data {
         YamlValue::Text(text) => Ok(text.clone()),
         YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) => {
-            Err(wrong(node, what, "text, in quotes if need be"))
+            Err(wrong_type_fault(node, what, "text, in quotes if need be"))
         }
-        YamlValue::List(_) | YamlValue::Map(_) => Err(wrong(node, what, "text")),
+        YamlValue::List(_) | YamlValue::Map(_) => Err(wrong_type_fault(node, what, "text")),
     }
 }
 
-fn filled(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
+fn non_empty_text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let text = text(node, what)?;
     if text.is_empty() {
         return Err(YamlFault::new(
@@ -330,7 +330,7 @@ fn filled(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
 fn flag(node: &YamlNode, what: &str) -> Result<bool, YamlFault> {
     match node.data {
         YamlValue::Bool(flag) => Ok(flag),
-        _ => Err(wrong(node, what, "true or false")),
+        _ => Err(wrong_type_fault(node, what, "true or false")),
     }
 }
 
@@ -349,11 +349,11 @@ fn number(node: &YamlNode, what: &str, min: u64, max: u64) -> Result<u64, YamlFa
             u64::MAX => "or more".to_owned(),
             max => format!("to {max}"),
         };
-        wrong(node, what, &format!("a whole number, {min} {most}"))
+        wrong_type_fault(node, what, &format!("a whole number, {min} {most}"))
     })
 }
 
-fn wrong(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
+fn wrong_type_fault(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
     let found = match &node.data {
         YamlValue::Number(number) => number.to_string(),
         _ => node.kind().to_owned(),

@@ -23,7 +23,7 @@ pub use error::ScenarioError;
 use scenario::Scenario;
 
 /// Applies a setting to a builder if there is a value for it.
-fn with<B, T>(builder: B, given: Option<T>, say: impl FnOnce(B, T) -> B) -> B {
+fn apply_if_some<B, T>(builder: B, given: Option<T>, say: impl FnOnce(B, T) -> B) -> B {
     match given {
         Some(it) => say(builder, it),
         None => builder,
@@ -56,7 +56,7 @@ impl ScriptAgent {
             Err(_) if bytes.len() > MAX_BYTES => Err(ScenarioError::TooLarge { file: name }),
             Err(error) => {
                 let fault = YamlFault::new(
-                    YamlPosition::after(&bytes[..error.valid_up_to()]),
+                    YamlPosition::end_of(&bytes[..error.valid_up_to()]),
                     "this is not UTF-8 text",
                 );
                 Err(ScenarioError::invalid(&name, fault))
@@ -77,7 +77,7 @@ impl ScriptAgent {
     }
 
     /// Returns the reply to a prompt that no turn matches.
-    fn at_a_loss(&self, prompt: &str) -> String {
+    fn describe_no_match(&self, prompt: &str) -> String {
         const WORDS: usize = 8;
         let mut words = prompt.split_whitespace();
         let mut start = words.by_ref().take(WORDS).collect::<Vec<_>>().join(" ");
@@ -115,11 +115,15 @@ impl Agent for ScriptAgent {
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let prompt = cx.prompt_text();
-        let turn = self.scenario.turns.iter().find(|turn| turn.fits(&prompt));
+        let turn = self
+            .scenario
+            .turns
+            .iter()
+            .find(|turn| turn.matches_prompt(&prompt));
         match turn {
             Some(turn) => play::play(&turn.steps, &self.scenario.cast, cx).await,
             None => {
-                cx.say(self.at_a_loss(&prompt)).await?;
+                cx.say(self.describe_no_match(&prompt)).await?;
                 Ok(StopReason::EndTurn)
             }
         }

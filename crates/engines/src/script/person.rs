@@ -6,7 +6,7 @@ use harn_model::HitlKind;
 use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use serde_json::Value;
 
-use super::{scenario::ScenarioStep, with};
+use super::{apply_if_some, scenario::ScenarioStep};
 
 /// A step that asks a person.
 #[derive(Debug)]
@@ -53,9 +53,9 @@ impl HitlStep {
 
     async fn question(&self, cx: &TurnContext) -> Result<bool, AgentError> {
         let question = cx.question(&self.subject).choices(&self.choices);
-        let question = with(question, self.detail.as_ref(), |it, text| it.detail(text));
-        let question = with(question, self.default.as_ref(), |it, text| it.default(text));
-        let question = with(question, self.deadline, |it, time| it.deadline(time));
+        let question = apply_if_some(question, self.detail.as_ref(), |it, text| it.detail(text));
+        let question = apply_if_some(question, self.default.as_ref(), |it, text| it.default(text));
+        let question = apply_if_some(question, self.deadline, |it, time| it.deadline(time));
         question.ask().await.map(|_| true)
     }
 
@@ -67,18 +67,19 @@ impl HitlStep {
             }
         };
         let approval = approval.reviewers(&self.reviewers);
-        let approval = with(approval, self.detail.as_ref(), |it, text| it.detail(text));
-        let approval = with(approval, self.args.clone(), |it, args| it.args(args));
-        let approval = with(approval, self.quorum, |it, quorum| it.quorum(quorum));
-        let approval = with(approval, self.deadline, |it, time| it.deadline(time));
+        let approval = apply_if_some(approval, self.detail.as_ref(), |it, text| it.detail(text));
+        let approval = apply_if_some(approval, self.args.clone(), |it, args| it.args(args));
+        let approval = apply_if_some(approval, self.quorum, |it, quorum| it.quorum(quorum));
+        let approval = apply_if_some(approval, self.deadline, |it, time| it.deadline(time));
         approval.ask().await.map(|verdict| verdict.approved)
     }
 
     async fn escalation(&self, cx: &TurnContext) -> Result<bool, AgentError> {
         let escalation = cx.escalation(&self.subject);
-        let escalation = with(escalation, self.detail.as_ref(), |it, text| it.detail(text));
-        let escalation = with(escalation, self.to.as_ref(), |it, to| it.to(to));
-        let escalation = with(escalation, self.deadline, |it, time| it.deadline(time));
+        let escalation =
+            apply_if_some(escalation, self.detail.as_ref(), |it, text| it.detail(text));
+        let escalation = apply_if_some(escalation, self.to.as_ref(), |it, to| it.assignee(to));
+        let escalation = apply_if_some(escalation, self.deadline, |it, time| it.deadline(time));
         escalation.ask().await.map(|takeover| takeover.accepted)
     }
 }

@@ -8,10 +8,11 @@ use harn_runtime::{AgentError, BoxFuture, SteeringDelivery, ToolHandle, TurnCont
 use serde_json::json;
 
 use super::{
+    apply_if_some,
     cast::ScenarioWorkers,
     crew::TurnWorkers,
     scenario::{EventRole, PermissionStep, ScenarioAction, ScenarioStep, TURN},
-    steering, with,
+    steering,
 };
 
 /// Plays the steps to their end, or to the first step that ends the turn.
@@ -77,7 +78,7 @@ impl<'s> StepPlayer<'s> {
     async fn run(mut self) -> Result<StopReason, AgentError> {
         while let Some(frame) = self.stack.last_mut() {
             let Some(step) = frame.next() else {
-                self.leave().await?;
+                self.leave_frame().await?;
                 continue;
             };
             if !self.parting && self.cx.is_cancelled() && !matches!(step, ScenarioStep::AwaitCancel)
@@ -86,7 +87,7 @@ impl<'s> StepPlayer<'s> {
             }
             if let Some(reason) = self.step(step).await? {
                 while !self.stack.is_empty() {
-                    self.leave().await?;
+                    self.leave_frame().await?;
                 }
                 return Ok(reason);
             }
@@ -95,7 +96,7 @@ impl<'s> StepPlayer<'s> {
     }
 
     /// Ends the innermost frame and its call.
-    async fn leave(&mut self) -> Result<(), AgentError> {
+    async fn leave_frame(&mut self) -> Result<(), AgentError> {
         match self.stack.pop().and_then(|frame| frame.call) {
             Some(call) => call.complete(json!({ "ok": true })).await,
             None => Ok(()),
@@ -105,7 +106,7 @@ impl<'s> StepPlayer<'s> {
     async fn step(&mut self, step: &'s ScenarioStep) -> Result<Option<StopReason>, AgentError> {
         match step {
             ScenarioStep::Emit(event) => self.cx.emit(event.clone()).await?,
-            ScenarioStep::EmitInTurn(event) => self.cx.emit(self.in_turn(event)).await?,
+            ScenarioStep::EmitInTurn(event) => self.cx.emit(self.with_turn_id(event)).await?,
             ScenarioStep::Ask(ask) => self.ask(ask).await?,
             ScenarioStep::Person(person) => {
                 let steps = person.ask(self.cx).await?;
@@ -114,15 +115,17 @@ impl<'s> StepPlayer<'s> {
             // A seam fails in a cancelled turn; after `await_cancel` it only flushes.
             ScenarioStep::Seam(_) if self.parting => self.cx.flush().await?,
             ScenarioStep::Seam(seam) => self.came = self.cx.seam(*seam).await?,
-            ScenarioStep::Idle(wait) => self.came = wait.more(self.cx).await?,
-            ScenarioStep::TellDelivered => steering::tell(&self.came, self.cx).await?,
+            ScenarioStep::Idle(wait) => self.came = wait.wait(self.cx).await?,
+            ScenarioStep::TellDelivered => steering::say_delivered(&self.came, self.cx).await?,
             ScenarioStep::SkipIfInterrupted(steps) => {
                 if !self.came.dispatch_skipped() {
                     self.stack.push(StepFrame::new(steps));
                 }
             }
             ScenarioStep::Remind(reminder) => self.cx.remind((**reminder).clone()).await?,
-            ScenarioStep::Sleep(time) => self.unless_cancelled(tokio::time::sleep(*time)).await?,
+            ScenarioStep::Sleep(time) => {
+                self.run_unless_cancelled(tokio::time::sleep(*time)).await?
+            }
             ScenarioStep::AwaitCancel => {
                 self.cx.cancelled().await;
                 self.parting = true;
@@ -132,7 +135,8 @@ impl<'s> StepPlayer<'s> {
             ScenarioStep::Act(act) => self.act(act).await?,
             ScenarioStep::Worker(worker) => self.crew.start(worker).await?,
             ScenarioStep::AwaitWorkers(names) => {
-                self.unless_cancelled(self.crew.finished(names)).await??
+                self.run_unless_cancelled(self.crew.wait_until_finished(names))
+                    .await??
             }
             ScenarioStep::Trigger {
                 worker,
@@ -155,10 +159,10 @@ impl<'s> StepPlayer<'s> {
 
     async fn ask(&mut self, ask: &'s PermissionStep) -> Result<(), AgentError> {
         let tool = self.cx.tool(&ask.tool).kind(ask.kind);
-        let tool = with(tool, ask.title.as_ref(), |tool, title| tool.title(title));
-        let tool = with(tool, ask.input.clone(), |tool, input| tool.input(input));
-        let tool = with(tool, ask.path.as_ref(), |tool, path| tool.path(path));
-        let tool = with(tool, ask.diff.as_ref(), |tool, diff| {
+        let tool = apply_if_some(tool, ask.title.as_ref(), |tool, title| tool.title(title));
+        let tool = apply_if_some(tool, ask.input.clone(), |tool, input| tool.input(input));
+        let tool = apply_if_some(tool, ask.path.as_ref(), |tool, path| tool.path(path));
+        let tool = apply_if_some(tool, ask.diff.as_ref(), |tool, diff| {
             tool.content(diff.content(&self.cx.host().absolute(&diff.path)))
         });
         let frame = match tool.ask().await {
@@ -177,15 +181,20 @@ impl<'s> StepPlayer<'s> {
     async fn act(&self, act: &ScenarioAction) -> Result<(), AgentError> {
         match act.describe(self.cx).await.ask().await {
             Ok(call) => {
-                let done = self.unless_cancelled(act.perform(self.cx, &call)).await??;
-                done.end(call).await
+                let done = self
+                    .run_unless_cancelled(act.perform(self.cx, &call))
+                    .await??;
+                done.finish_call(call).await
             }
             Err(AgentError::Denied { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, AgentError> {
+    async fn run_unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, AgentError> {
         if self.parting {
             return Ok(work.await);
         }
@@ -196,10 +205,10 @@ impl<'s> StepPlayer<'s> {
         }
     }
 
-    fn in_turn(&self, event: &AgentEvent) -> AgentEvent {
+    fn with_turn_id(&self, event: &AgentEvent) -> AgentEvent {
         let mut event = event.clone();
         let turn = self.cx.turn_id().as_str();
-        match EventRole::of(&mut event) {
+        match EventRole::of_event(&mut event) {
             EventRole::OfCall(id) => *id = id.as_str().replace(TURN, turn).into(),
             EventRole::OfChild(id) => *id = id.replace(TURN, turn),
             EventRole::Reserved(_) | EventRole::Free => {}

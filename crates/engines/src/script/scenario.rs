@@ -33,7 +33,7 @@ pub(super) struct ScenarioTurn {
 }
 
 impl ScenarioTurn {
-    pub(super) fn fits(&self, prompt: &str) -> bool {
+    pub(super) fn matches_prompt(&self, prompt: &str) -> bool {
         let pattern = self.pattern.as_ref();
         pattern.is_none_or(|pattern| pattern.is_match(prompt))
     }
@@ -155,7 +155,7 @@ pub(super) enum EventRole<'e> {
 }
 
 impl EventRole<'_> {
-    pub(super) fn of(event: &mut AgentEvent) -> EventRole<'_> {
+    pub(super) fn of_event(event: &mut AgentEvent) -> EventRole<'_> {
         if let Author::Runtime(how) = event.author() {
             return EventRole::Reserved(how);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use harn_runtime::{AgentError, Steering, SteeringDelivery, TurnContext};
 
-use super::with;
+use super::apply_if_some;
 
 /// A wait for more input.
 #[derive(Debug, Default)]
@@ -17,17 +17,20 @@ pub(super) struct IdleStep {
 
 impl IdleStep {
     /// Waits and returns the delivered messages and reminders.
-    pub(super) async fn more(&self, cx: &TurnContext) -> Result<SteeringDelivery, AgentError> {
-        let idle = with(cx.idle(), self.every, |idle, every| idle.every(every));
+    pub(super) async fn wait(&self, cx: &TurnContext) -> Result<SteeringDelivery, AgentError> {
+        let idle = apply_if_some(cx.idle(), self.every, |idle, every| idle.wake_after(every));
         let until = self.until.map(tokio::time::sleep);
-        let idle = with(idle, until, |idle, until| idle.until(until));
-        let idle = with(idle, self.watchdog, |idle, times| idle.watchdog(times));
+        let idle = apply_if_some(idle, until, |idle, until| idle.wake_when(until));
+        let idle = apply_if_some(idle, self.watchdog, |idle, times| idle.watchdog(times));
         Ok(idle.await?.delivered)
     }
 }
 
 /// Sends each delivered message and reminder as a paragraph.
-pub(super) async fn tell(came: &SteeringDelivery, cx: &TurnContext) -> Result<(), AgentError> {
+pub(super) async fn say_delivered(
+    came: &SteeringDelivery,
+    cx: &TurnContext,
+) -> Result<(), AgentError> {
     for item in came.iter() {
         let what = match item {
             Steering::Message { .. } => "message",

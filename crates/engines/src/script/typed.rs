@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 /// Reads `node` as a `T`. `what` names it in a message.
-pub(super) fn typed<T: DeserializeOwned + Serialize>(
+pub(super) fn parse_typed<T: DeserializeOwned + Serialize>(
     node: &YamlNode,
     what: &str,
 ) -> Result<T, YamlFault> {
     let read = |value: Value| serde_json::from_value::<T>(value).map_err(|e| e.to_string());
     let parsed = read(node.to_value()).map_err(|error| {
-        let culprit = culprit(node, &error, |value| read(value).err());
+        let culprit = find_culprit(node, &error, |value| read(value).err());
         YamlFault::new(culprit.at, format_args!("{what}: {error}"))
     })?;
     let unknown = UnknownFieldSearch {
@@ -30,7 +30,7 @@ pub(super) fn typed<T: DeserializeOwned + Serialize>(
 }
 
 /// Returns the innermost node that causes `error`: the first that, added to those before it, produces the error.
-fn culprit<'n>(
+fn find_culprit<'n>(
     root: &'n YamlNode,
     error: &str,
     fails: impl Fn(Value) -> Option<String>,
@@ -41,7 +41,7 @@ fn culprit<'n>(
         let (mut low, mut high) = (0, node.child_count());
         while low < high {
             let kept = low.midpoint(high);
-            if fails(cut(root, &path, kept)).as_deref() == Some(error) {
+            if fails(truncate_at(root, &path, kept)).as_deref() == Some(error) {
                 high = kept;
             } else {
                 low = kept + 1;
@@ -61,10 +61,10 @@ fn culprit<'n>(
 }
 
 /// Returns the value of `node` in which the node at `path` keeps only its first `kept` children.
-fn cut(node: &YamlNode, path: &[usize], kept: usize) -> Value {
+fn truncate_at(node: &YamlNode, path: &[usize], kept: usize) -> Value {
     node.map_children(|i, child| match path.split_first() {
         None => (i < kept).then(|| child.to_value()),
-        Some((at, rest)) if i == *at => Some(cut(child, rest, kept)),
+        Some((at, rest)) if i == *at => Some(truncate_at(child, rest, kept)),
         Some(_) => Some(child.to_value()),
     })
 }
@@ -101,7 +101,7 @@ impl<R: Fn(Value) -> Option<Value>> UnknownFieldSearch<'_, R> {
     /// empty. So this tries a value that no field expects: a known field rejects or keeps it, an unknown one drops
     /// it.
     fn is_known(&self, path: &[usize]) -> bool {
-        let Some(back) = (self.rewrite)(replaced(self.root, path)) else {
+        let Some(back) = (self.rewrite)(replace_at(self.root, path)) else {
             return true;
         };
         let (mut node, mut value) = (self.root, &back);
@@ -125,12 +125,12 @@ fn counterpart<'v>(node: &YamlNode, index: usize, value: &'v Value) -> Option<&'
 }
 
 /// Returns the value of `node` with an unexpected value at `path`.
-fn replaced(node: &YamlNode, path: &[usize]) -> Value {
+fn replace_at(node: &YamlNode, path: &[usize]) -> Value {
     match path.split_first() {
         None => json!({ "\u{1}": [[]] }),
         Some((at, rest)) => node.map_children(|i, child| {
             Some(if i == *at {
-                replaced(child, rest)
+                replace_at(child, rest)
             } else {
                 child.to_value()
             })

@@ -9,7 +9,7 @@ use std::{
 use crate::JournalError;
 
 /// Adds the path to an error of the file system.
-pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
+pub(super) fn error_at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     move |source| JournalError::Io {
         path: path.to_owned(),
         source,

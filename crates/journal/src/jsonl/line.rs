@@ -54,7 +54,7 @@ struct LineVersion {
 pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     if !is_finite(&envelope.event) {
         // JSON has no such number; the `null` in its place would not be read back.
-        return Err(invalid("an event holds a number that is not finite"));
+        return Err(invalid_input("an event holds a number that is not finite"));
     }
     let written = EventLineRef {
         v: FORMAT_VERSION,
@@ -79,7 +79,7 @@ pub(super) fn decode(
 ) -> Result<Envelope, String> {
     // The newline would otherwise be reported as a control character in a truncated string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    match text::read(line, expected, before) {
+    match text::decode_chunk(line, expected, before) {
         Some(envelope) => Ok(envelope),
         None => parse(line, expected),
     }
@@ -87,9 +87,10 @@ pub(super) fn decode(
 
 /// Decodes a line of any event with the JSON parser.
 pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
-    let read: EventLine = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
+    let read: EventLine =
+        serde_json::from_slice(line).map_err(|error| describe_error(line, &error))?;
     if read.v != FORMAT_VERSION {
-        return Err(other_version(read.v.into()));
+        return Err(describe_version_mismatch(read.v.into()));
     }
     if read.seq != expected {
         return Err(format!(
@@ -105,11 +106,11 @@ pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
     })
 }
 
-fn reason(line: &[u8], error: &serde_json::Error) -> String {
+fn describe_error(line: &[u8], error: &serde_json::Error) -> String {
     if let Ok(LineVersion { v }) = serde_json::from_slice(line)
         && v != u64::from(FORMAT_VERSION)
     {
-        return other_version(v);
+        return describe_version_mismatch(v);
     }
     match error.classify() {
         Category::Eof => "the line ends too early".to_owned(),
@@ -122,14 +123,14 @@ fn reason(line: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-pub(super) fn other_version(v: u64) -> String {
+pub(super) fn describe_version_mismatch(v: u64) -> String {
     format!(
         "it has format version {v}, and this program reads version {FORMAT_VERSION} only; \
          a newer program wrote it"
     )
 }
 
-fn invalid(reason: &'static str) -> io::Error {
+fn invalid_input(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
@@ -142,7 +143,7 @@ impl DepthLimitedFormatter {
     fn enter(&mut self) -> io::Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(invalid(
+            return Err(invalid_input(
                 "an event nests deeper than the journal can read back",
             ));
         }

@@ -18,10 +18,10 @@ pub(super) fn open_locked(path: &Path, id: &SessionId) -> Result<File, JournalEr
         .read(true)
         .append(true)
         .open(path)
-        .map_err(|error| not_found(error, path, id))?;
+        .map_err(|error| map_not_found(error, path, id))?;
     lock(&file, path, id)?;
     // The session may have been deleted between the open and the lock: that lock protects nothing.
-    if !is_still_at(&file, path).map_err(|error| not_found(error, path, id))? {
+    if !is_still_at(&file, path).map_err(|error| map_not_found(error, path, id))? {
         return Err(JournalError::NotFound(id.clone()));
     }
     Ok(file)
@@ -34,24 +34,24 @@ pub(super) fn create_locked(path: &Path, id: &SessionId) -> Result<File, Journal
         .append(true)
         .create_new(true)
         .open(path)
-        .map_err(disk::at(path))?;
+        .map_err(disk::error_at(path))?;
     lock(&file, path, id)?;
     Ok(file)
 }
 
 /// Maps a missing file to a missing session.
-pub(super) fn not_found(error: io::Error, path: &Path, id: &SessionId) -> JournalError {
+pub(super) fn map_not_found(error: io::Error, path: &Path, id: &SessionId) -> JournalError {
     if error.kind() == io::ErrorKind::NotFound {
         JournalError::NotFound(id.clone())
     } else {
-        disk::at(path)(error)
+        disk::error_at(path)(error)
     }
 }
 
 fn lock(file: &File, path: &Path, id: &SessionId) -> Result<(), JournalError> {
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => JournalError::Locked(id.clone()),
-        TryLockError::Error(error) => disk::at(path)(error),
+        TryLockError::Error(error) => disk::error_at(path)(error),
     })
 }
 

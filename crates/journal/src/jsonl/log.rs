@@ -36,7 +36,7 @@ pub(super) struct JsonlLog {
 
 impl JsonlLog {
     pub(super) fn new(shared: Arc<LogFile>, meta: SessionMeta, updated: Timestamp) -> Self {
-        let (last, len) = shared.published();
+        let (last, len) = shared.published_end();
         Self {
             shared,
             meta,
@@ -67,7 +67,7 @@ impl JsonlLog {
                 ));
             }
             last = envelope.seq;
-            if EventOffsets::keeps(last) {
+            if EventOffsets::is_indexed(last) {
                 places.push(self.len + buf.len() as u64);
             }
             line::encode(buf, envelope)?;
@@ -97,7 +97,7 @@ impl SessionLog for JsonlLog {
         if buf.capacity() <= MAX_KEPT {
             LINES.set(buf);
         }
-        result.map_err(disk::at(&self.shared.path))
+        result.map_err(disk::error_at(&self.shared.path))
     }
 
     fn syncer(&self) -> LogSyncer {

@@ -38,7 +38,7 @@ impl LogFile {
     }
 
     /// Returns the last event and the length of the file up to at least that event.
-    pub(super) fn published(&self) -> (Seq, u64) {
+    pub(super) fn published_end(&self) -> (Seq, u64) {
         let last = self.last.load(Ordering::Acquire);
         (Seq(last), self.len.load(Ordering::Acquire))
     }
@@ -80,13 +80,13 @@ impl EventOffsets {
     const STRIDE: u64 = 256;
 
     /// Whether the offset of `seq` is stored.
-    pub(super) fn keeps(seq: Seq) -> bool {
+    pub(super) fn is_indexed(seq: Seq) -> bool {
         seq.0 % Self::STRIDE == 1
     }
 
     /// Stores the offset of `seq` if it is one to store. Call it for every event, in order.
-    pub(super) fn note(&mut self, seq: Seq, offset: u64) {
-        if Self::keeps(seq) {
+    pub(super) fn record(&mut self, seq: Seq, offset: u64) {
+        if Self::is_indexed(seq) {
             self.0.push(offset);
         }
     }
@@ -97,7 +97,7 @@ impl EventOffsets {
     }
 
     /// Returns a stored offset at or before `seq`, and how many events after it `seq` is.
-    pub(super) fn before(&self, seq: Seq) -> Option<(u64, u64)> {
+    pub(super) fn nearest_before(&self, seq: Seq) -> Option<(u64, u64)> {
         let place = seq.0.checked_sub(1)?;
         let slot = usize::try_from(place / Self::STRIDE).ok()?;
         Some((*self.0.get(slot)?, place % Self::STRIDE))

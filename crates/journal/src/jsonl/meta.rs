@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     disk,
-    line::{FORMAT_VERSION, other_version},
+    line::{FORMAT_VERSION, describe_version_mismatch},
     lock,
 };
 use crate::{JournalError, SessionMeta};
@@ -41,7 +41,7 @@ fn encode(meta: &SessionMeta, updated: Timestamp) -> io::Result<Vec<u8>> {
 
 /// Reads the `meta.json` of session `id`.
 pub(super) fn load(path: &Path, id: &SessionId) -> Result<SessionMeta, JournalError> {
-    let text = fs::read(path).map_err(|error| lock::not_found(error, path, id))?;
+    let text = fs::read(path).map_err(|error| lock::map_not_found(error, path, id))?;
     let corrupt = |line: usize, reason: String| JournalError::Corrupt {
         path: path.to_owned(),
         line: line.max(1) as u64,
@@ -57,7 +57,7 @@ pub(super) fn load(path: &Path, id: &SessionId) -> Result<SessionMeta, JournalEr
         )
     })?;
     if meta.v != FORMAT_VERSION {
-        return Err(corrupt(1, other_version(meta.v.into())));
+        return Err(corrupt(1, describe_version_mismatch(meta.v.into())));
     }
     if meta.thread_id != *id {
         return Err(corrupt(1, "it describes another session".to_owned()));
@@ -74,5 +74,5 @@ pub(super) fn save(
 ) -> Result<(), JournalError> {
     encode(meta, updated)
         .and_then(|text| disk::replace(path, &text, flush))
-        .map_err(disk::at(path))
+        .map_err(disk::error_at(path))
 }

@@ -30,10 +30,10 @@ pub(crate) fn is_prompt(event: &AgentEvent) -> bool {
 
 /// Whether the log at this path contains a prompt.
 pub(super) fn has_prompt(path: &Path) -> io::Result<bool> {
-    find(File::open(path)?)
+    find_prompt(File::open(path)?)
 }
 
-fn find(mut log: impl Read) -> io::Result<bool> {
+fn find_prompt(mut log: impl Read) -> io::Result<bool> {
     let mut block = vec![0; BLOCK];
     let mut kept = 0;
     loop {
@@ -86,10 +86,10 @@ mod tests {
             let mode_id = "m".repeat(before);
             let mode = AgentEvent::ModeChanged { mode_id };
             let events = log([mode, AgentEvent::TurnStarted(prompt())]);
-            assert!(find(&events[..]).unwrap(), "{before}");
+            assert!(find_prompt(&events[..]).unwrap(), "{before}");
         }
         let queued = log([AgentEvent::PromptQueued(prompt())]);
-        assert!(find(&queued[..]).unwrap());
+        assert!(find_prompt(&queued[..]).unwrap());
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let looks_like = log([AgentEvent::TurnStarted(prompt())]);
         let looks_like = String::from_utf8(looks_like).unwrap();
         let events = log([AgentEvent::message(looks_like)]);
-        assert!(!find(&events[..]).unwrap());
-        assert!(!find(&[][..]).unwrap());
+        assert!(!find_prompt(&events[..]).unwrap());
+        assert!(!find_prompt(&[][..]).unwrap());
     }
 }

@@ -16,7 +16,7 @@ impl LogReader for LogFile {
         cursor: &mut ReadCursor,
         max_bytes: usize,
     ) -> Result<Vec<Envelope>, JournalError> {
-        let (last, end) = self.published();
+        let (last, end) = self.published_end();
         if cursor.after >= last {
             return Ok(Vec::new());
         }
@@ -25,10 +25,10 @@ impl LogReader for LogFile {
         let hinted = cursor
             .offset
             .filter(|&offset| offset < end)
-            .and_then(|offset| self.batch(first, offset, end, max_bytes).ok());
+            .and_then(|offset| self.read_batch(first, offset, end, max_bytes).ok());
         let (events, next) = match hinted {
             Some(found) => found,
-            None => self.batch(first, self.find(first, end)?, end, max_bytes)?,
+            None => self.read_batch(first, self.find_offset(first, end)?, end, max_bytes)?,
         };
         if let Some(event) = events.last() {
             *cursor = ReadCursor {
@@ -42,14 +42,14 @@ impl LogReader for LogFile {
 
 impl LogFile {
     /// Returns the events from `first`, which begins at `start`, and the offset of the next one.
-    fn batch(
+    fn read_batch(
         &self,
         first: Seq,
         start: u64,
         end: u64,
         max_bytes: usize,
     ) -> Result<(Vec<Envelope>, u64), JournalError> {
-        let buf = self.at_least_a_line(first, start, end, max_bytes)?;
+        let buf = self.read_at_least_a_line(first, start, end, max_bytes)?;
         let mut events = Vec::new();
         let mut used = 0;
         let mut seq = first;
@@ -61,7 +61,7 @@ impl LogFile {
             }
             match line::decode(text, seq, &mut before) {
                 Ok(envelope) => events.push(envelope),
-                Err(reason) if events.is_empty() => return Err(self.corrupt(seq, reason)),
+                Err(reason) if events.is_empty() => return Err(self.corrupt_error(seq, reason)),
                 // Return the good events first; the next read begins here and reports the error.
                 Err(_) => break,
             }
@@ -72,7 +72,7 @@ impl LogFile {
     }
 
     /// Returns about `max_bytes` from `start`, or more if the first line is longer.
-    fn at_least_a_line(
+    fn read_at_least_a_line(
         &self,
         first: Seq,
         start: u64,
@@ -85,7 +85,7 @@ impl LogFile {
             let had = buf.len();
             buf.resize(disk::clamp(end - start, want), 0);
             if buf.len() == had {
-                return Err(self.corrupt(first, "the line has no end".to_owned()));
+                return Err(self.corrupt_error(first, "the line has no end".to_owned()));
             }
             self.fill(&mut buf[had..], start + had as u64)?;
             if buf[had..].contains(&b'\n') {
@@ -96,9 +96,9 @@ impl LogFile {
     }
 
     /// Returns the offset of `seq`, from the index and a count of lines after it.
-    fn find(&self, seq: Seq, end: u64) -> Result<u64, JournalError> {
-        let place = self.index().before(seq);
-        let missing = || self.corrupt(seq, "the line is missing".to_owned());
+    fn find_offset(&self, seq: Seq, end: u64) -> Result<u64, JournalError> {
+        let place = self.index().nearest_before(seq);
+        let missing = || self.corrupt_error(seq, "the line is missing".to_owned());
         let (mut offset, mut lines) = place.ok_or_else(missing)?;
         let mut buf = vec![0; if lines > 0 { SKIP_BLOCK } else { 0 }];
         while lines > 0 {
@@ -119,11 +119,11 @@ impl LogFile {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<(), JournalError> {
-        disk::read_exact_at(&self.file, &self.path, buf, offset).map_err(disk::at(&self.path))
+        disk::read_exact_at(&self.file, &self.path, buf, offset).map_err(disk::error_at(&self.path))
     }
 
     /// Builds an error for the line of `seq`: events have no gaps, so its number is the line number.
-    fn corrupt(&self, seq: Seq, reason: String) -> JournalError {
+    fn corrupt_error(&self, seq: Seq, reason: String) -> JournalError {
         JournalError::Corrupt {
             path: self.path.clone(),
             line: seq.0,

@@ -34,7 +34,7 @@ pub(super) fn scan(
     path: &Path,
     mut each: impl FnMut(Envelope),
 ) -> Result<LogScan, JournalError> {
-    let size = file.metadata().map_err(disk::at(path))?.len();
+    let size = file.metadata().map_err(disk::error_at(path))?.len();
     // An interrupted write never reached its newline, and a tail of zeros after a power failure has none either:
     // everything after the last newline is partial, everything before it was acknowledged.
     let len = end_of_lines(file, path, size)?;
@@ -47,7 +47,9 @@ pub(super) fn scan(
     let mut before = PreviousLineIds::default();
     while offset < len {
         buf.clear();
-        let read = input.read_until(b'\n', &mut buf).map_err(disk::at(path))?;
+        let read = input
+            .read_until(b'\n', &mut buf)
+            .map_err(disk::error_at(path))?;
         let seq = last.next();
         let envelope = line::decode(&buf, seq, &mut before);
         let envelope = envelope.map_err(|reason| JournalError::Corrupt {
@@ -55,7 +57,7 @@ pub(super) fn scan(
             line: seq.0,
             reason,
         })?;
-        index.note(seq, offset);
+        index.record(seq, offset);
         offset += read as u64;
         last = seq;
         each(envelope);
@@ -75,7 +77,7 @@ fn end_of_lines(file: &File, path: &Path, size: u64) -> Result<u64, JournalError
     while end > 0 {
         let n = disk::clamp(end, BLOCK);
         let start = end - n as u64;
-        disk::read_exact_at(file, path, &mut buf[..n], start).map_err(disk::at(path))?;
+        disk::read_exact_at(file, path, &mut buf[..n], start).map_err(disk::error_at(path))?;
         if let Some(i) = buf[..n].iter().rposition(|&b| b == b'\n') {
             return Ok(start + i as u64 + 1);
         }

@@ -108,7 +108,7 @@ impl JsonlStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !meta_path.exists() => {
                 return Ok(None);
             }
-            changed => changed.map_err(disk::at(&log))?,
+            changed => changed.map_err(disk::error_at(&log))?,
         };
         // A clock that was set before 1970 is no reason to hide a session.
         let updated = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -128,12 +128,12 @@ impl Store for JsonlStore {
         disk::private_folder()
             .recursive(true)
             .create(&self.threads)
-            .map_err(disk::at(&self.threads))?;
+            .map_err(disk::error_at(&self.threads))?;
         disk::private_folder().create(&folder).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 JournalError::Exists(id.clone())
             } else {
-                disk::at(&folder)(error)
+                disk::error_at(&folder)(error)
             }
         })?;
         let path = folder.join(EVENTS);
@@ -166,7 +166,7 @@ impl Store for JsonlStore {
         let found = scan(&file, &path, |envelope| view.apply(&envelope))?;
         let torn_bytes = found.torn;
         if torn_bytes > 0 {
-            file.set_len(found.len).map_err(disk::at(&path))?;
+            file.set_len(found.len).map_err(disk::error_at(&path))?;
         }
         let shared = Arc::new(LogFile::new(file, path, found));
         Ok(OpenedLog {
@@ -181,7 +181,7 @@ impl Store for JsonlStore {
         let folder = self.folder(id)?;
         let meta = meta::load(&folder.join(META), id)?;
         let path = folder.join(EVENTS);
-        let file = fs::File::open(&path).map_err(|error| lock::not_found(error, &path, id))?;
+        let file = fs::File::open(&path).map_err(|error| lock::map_not_found(error, &path, id))?;
         let mut events = Vec::new();
         scan(&file, &path, |envelope| events.push(envelope))?;
         Ok((meta, events))
@@ -192,14 +192,14 @@ impl Store for JsonlStore {
     }
 
     fn list(&self) -> Result<StoreListing, JournalError> {
-        let mut listing = self.everything()?;
+        let mut listing = self.list_all()?;
         listing.sessions.retain(|s| s.meta.worker.is_none());
         Ok(listing)
     }
 
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
         let path = self.folder(id)?.join(EVENTS);
-        has_prompt(&path).map_err(|error| lock::not_found(error, &path, id))
+        has_prompt(&path).map_err(|error| lock::map_not_found(error, &path, id))
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
@@ -213,7 +213,7 @@ impl Store for JsonlStore {
         self.delete_one(id)
     }
 
-    fn place(&self, id: &SessionId) -> Option<SessionPaths> {
+    fn session_paths(&self, id: &SessionId) -> Option<SessionPaths> {
         is_valid(id.as_str()).then(|| SessionPaths {
             session: format!("{THREADS}/{id}"),
             events: format!("{THREADS}/{id}/{EVENTS}"),
@@ -224,25 +224,25 @@ impl Store for JsonlStore {
         self.threads.parent().map(Path::to_owned)
     }
 
-    fn files(&self, id: &SessionId) -> Option<PathBuf> {
+    fn files_folder(&self, id: &SessionId) -> Option<PathBuf> {
         self.folder(id).ok().map(|folder| folder.join(FILES))
     }
 }
 
 impl JsonlStore {
     /// Lists every session, including those of workers.
-    fn everything(&self) -> Result<StoreListing, JournalError> {
+    fn list_all(&self) -> Result<StoreListing, JournalError> {
         let folders = match fs::read_dir(&self.threads) {
             Ok(folders) => folders,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(StoreListing::default());
             }
-            Err(error) => return Err(disk::at(&self.threads)(error)),
+            Err(error) => return Err(disk::error_at(&self.threads)(error)),
         };
         let mut listing = StoreListing::default();
         for folder in folders {
             let found = folder
-                .map_err(disk::at(&self.threads))
+                .map_err(disk::error_at(&self.threads))
                 .and_then(|folder| self.summary(&folder.file_name()));
             match found {
                 Ok(session) => listing.sessions.extend(session),
@@ -262,7 +262,7 @@ impl JsonlStore {
     /// Returns the sessions of a session's workers, and of their workers, each before its parent: an interrupted
     /// deletion leaves no session without its parent.
     fn workers_below(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
-        let mut workers: Vec<_> = self.everything()?.sessions;
+        let mut workers: Vec<_> = self.list_all()?.sessions;
         workers.retain(|s| s.meta.worker.is_some());
         let mut below = vec![id.clone()];
         let mut at = 0;
@@ -290,7 +290,7 @@ impl JsonlStore {
             Err(JournalError::NotFound(_)) if remains => return Ok(()),
             locked => Some(locked?),
         };
-        fs::rename(&folder, &doomed).map_err(|error| lock::not_found(error, &folder, id))?;
+        fs::rename(&folder, &doomed).map_err(|error| lock::map_not_found(error, &folder, id))?;
         drop(locked);
         remove(&doomed)?;
         Ok(())
@@ -302,7 +302,7 @@ fn remove(folder: &Path) -> Result<bool, JournalError> {
     match fs::remove_dir_all(folder) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(disk::at(folder)(error)),
+        Err(error) => Err(disk::error_at(folder)(error)),
     }
 }
 

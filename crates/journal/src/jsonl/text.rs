@@ -15,14 +15,14 @@ pub(super) struct PreviousLineIds {
 }
 
 impl PreviousLineIds {
-    fn turn(&mut self, id: &str) -> TurnId {
+    fn share_turn(&mut self, id: &str) -> TurnId {
         match &self.turn {
             Some(turn) if turn.as_str() == id => turn.clone(),
             _ => self.turn.insert(id.into()).clone(),
         }
     }
 
-    fn message(&mut self, id: &str) -> MessageId {
+    fn share_message(&mut self, id: &str) -> MessageId {
         match &self.message {
             Some(message) if message.as_str() == id => message.clone(),
             _ => self.message.insert(id.into()).clone(),
@@ -31,18 +31,22 @@ impl PreviousLineIds {
 }
 
 /// Decodes a line without its newline, if it is the text chunk `expected`.
-pub(super) fn read(line: &[u8], expected: Seq, before: &mut PreviousLineIds) -> Option<Envelope> {
+pub(super) fn decode_chunk(
+    line: &[u8],
+    expected: Seq,
+    before: &mut PreviousLineIds,
+) -> Option<Envelope> {
     // Only valid UTF-8 can be split after any ASCII token.
     let mut rest = LineRemainder(std::str::from_utf8(line).ok()?);
     rest.skip(r#"{"v":"#)?;
-    (rest.number()? == u64::from(FORMAT_VERSION)).then_some(())?;
+    (rest.read_number()? == u64::from(FORMAT_VERSION)).then_some(())?;
     rest.skip(r#","seq":"#)?;
-    let seq = Seq(rest.number()?);
+    let seq = Seq(rest.read_number()?);
     (seq == expected).then_some(())?;
     rest.skip(r#","at":"#)?;
-    let at = rest.number()?;
+    let at = rest.read_number()?;
     let turn = match rest.skip(r#","turn":""#) {
-        Some(()) => Some(before.turn(rest.plain()?)),
+        Some(()) => Some(before.share_turn(rest.read_plain()?)),
         None => None,
     };
     rest.skip(r#","event":{"type":"agent_"#)?;
@@ -51,9 +55,9 @@ pub(super) fn read(line: &[u8], expected: Seq, before: &mut PreviousLineIds) -> 
         rest.skip("thought")?;
     }
     rest.skip(r#"_chunk","content":""#)?;
-    let content = rest.string()?;
+    let content = rest.read_string()?;
     let message_id = match rest.skip(r#","message_id":""#) {
-        Some(()) => Some(before.message(rest.plain()?)),
+        Some(()) => Some(before.share_message(rest.read_plain()?)),
         None => None,
     };
     (rest.0 == "}}").then_some(())?;
@@ -84,7 +88,7 @@ impl<'a> LineRemainder<'a> {
         Some(())
     }
 
-    fn number(&mut self) -> Option<u64> {
+    fn read_number(&mut self) -> Option<u64> {
         let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = self.0.split_at(digits);
         if digits > 1 && number.starts_with('0') {
@@ -95,17 +99,17 @@ impl<'a> LineRemainder<'a> {
     }
 
     /// Reads the rest of a string and its quote, if nothing in it is escaped.
-    fn plain(&mut self) -> Option<&'a str> {
-        let (text, rest) = self.0.split_at_checked(self.end()?)?;
+    fn read_plain(&mut self) -> Option<&'a str> {
+        let (text, rest) = self.0.split_at_checked(self.next_delimiter()?)?;
         self.0 = rest.strip_prefix('"')?;
         is_printed(text).then_some(text)
     }
 
     /// Reads the rest of a string and its quote.
-    fn string(&mut self) -> Option<String> {
-        let mut end = self.end()?;
+    fn read_string(&mut self) -> Option<String> {
+        let mut end = self.next_delimiter()?;
         if self.0.as_bytes().get(end) == Some(&b'"') {
-            return self.plain().map(str::to_owned);
+            return self.read_plain().map(str::to_owned);
         }
         // The parser decodes escapes; find the first quote that is not escaped.
         while self.0.as_bytes().get(end) == Some(&b'\\') {
@@ -118,7 +122,7 @@ impl<'a> LineRemainder<'a> {
     }
 
     /// Returns the offset of the next quote or backslash.
-    fn end(&self) -> Option<usize> {
+    fn next_delimiter(&self) -> Option<usize> {
         memchr::memchr2(b'"', b'\\', self.0.as_bytes())
     }
 }
@@ -166,7 +170,7 @@ mod tests {
         (id(), any::<bool>(), text(), id())
     }
 
-    fn written(envelope: &Envelope) -> Vec<u8> {
+    fn encode_line(envelope: &Envelope) -> Vec<u8> {
         let mut line = Vec::new();
         line::encode(&mut line, envelope).unwrap();
         assert_eq!(line.pop(), Some(b'\n'));
@@ -188,20 +192,20 @@ mod tests {
             )
         };
         let (one, two) = (said(1), said(2));
-        let one_read = read(&written(&one), Seq(1), &mut before).unwrap();
-        let two_read = read(&written(&two), Seq(2), &mut before).unwrap();
+        let one_read = decode_chunk(&encode_line(&one), Seq(1), &mut before).unwrap();
+        let two_read = decode_chunk(&encode_line(&two), Seq(2), &mut before).unwrap();
         assert_eq!((&one_read, &two_read), (&one, &two));
         let turn = |read: &Envelope| read.turn.as_ref().unwrap().as_str().as_ptr();
         assert_eq!(turn(&one_read), turn(&two_read));
-        assert_eq!(read(&written(&one), Seq(2), &mut before), None);
+        assert_eq!(decode_chunk(&encode_line(&one), Seq(2), &mut before), None);
     }
 
     proptest! {
         #[test]
         fn written_text_chunk_is_read_back(seq in 1..u64::MAX, at: u64, parts in parts()) {
             let envelope = envelope(seq, at, parts);
-            let line = written(&envelope);
-            let read = read(&line, Seq(seq), &mut PreviousLineIds::default());
+            let line = encode_line(&envelope);
+            let read = decode_chunk(&line, Seq(seq), &mut PreviousLineIds::default());
             let ids_are_plain = [
                 envelope.turn.as_ref().map(TurnId::as_str),
                 match &envelope.event {
@@ -223,14 +227,14 @@ mod tests {
         fn damaged_line_is_left_to_the_parser(
             parts in parts(), at: proptest::sample::Index, byte: u8, kind in 0..3u8,
         ) {
-            let mut line = written(&envelope(3, 9, parts));
+            let mut line = encode_line(&envelope(3, 9, parts));
             let at = at.index(line.len());
             match kind {
                 0 => line[at] = byte,
                 1 => { line.remove(at); }
                 _ => line.insert(at, byte),
             }
-            if let Some(read) = read(&line, Seq(3), &mut PreviousLineIds::default()) {
+            if let Some(read) = decode_chunk(&line, Seq(3), &mut PreviousLineIds::default()) {
                 prop_assert_eq!(line::parse(&line, Seq(3)), Ok(read));
             }
         }

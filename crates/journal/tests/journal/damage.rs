@@ -4,7 +4,7 @@ use std::fs;
 
 use harn_journal::{JournalError, Store};
 
-use crate::workspace::{ID, Workspace, words};
+use crate::workspace::{ID, Workspace, word_events};
 
 const ONE: &str =
     r#"{"v":1,"seq":1,"at":5,"event":{"type":"agent_message_chunk","content":"one"}}"#;
@@ -194,7 +194,7 @@ fn partial_last_line_is_removed_and_appending_continues() {
         assert_eq!(opened.torn_bytes, tail.len() as u64, "{name}");
         assert_eq!(opened.view.last_seq.0, 1, "{name}");
         assert_eq!(workspace.text(), whole.as_bytes(), "{name}");
-        opened.log.append(&words(2, 2)).unwrap();
+        opened.log.append(&word_events(2, 2)).unwrap();
         drop(opened);
         let opened = workspace.store.open(&ID.into()).unwrap();
         assert_eq!(opened.torn_bytes, 0, "{name}");
@@ -208,9 +208,12 @@ fn log_of_only_a_partial_line_opens_empty() {
         let workspace = Workspace::with_text(tail.as_bytes());
         let mut opened = workspace.store.open(&ID.into()).unwrap();
         assert_eq!(opened.torn_bytes, tail.len() as u64);
-        opened.log.append(&words(1, 1)).unwrap();
+        opened.log.append(&word_events(1, 1)).unwrap();
         drop(opened);
-        assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 1));
+        assert_eq!(
+            workspace.store.read(&ID.into()).unwrap().1,
+            word_events(1, 1)
+        );
     }
 }
 
@@ -238,7 +241,7 @@ fn damaged_meta_is_reported_with_its_line() {
         ),
     ];
     for (name, text, line, reason) in cases {
-        let workspace = Workspace::with(&words(1, 1));
+        let workspace = Workspace::with_events(&word_events(1, 1));
         let path = workspace.folder().join("meta.json");
         fs::write(&path, text).unwrap();
         for error in [

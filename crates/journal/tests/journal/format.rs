@@ -8,16 +8,16 @@ use std::{
 
 use harn_journal::Store;
 use harn_model::AgentEvent;
-use harn_testkit::{every_event, golden::updating};
+use harn_testkit::{every_event, golden::is_updating};
 use serde_json::Value;
 
 use crate::workspace::{ID, Workspace, fold};
 
 #[test]
 fn every_event_is_written_as_in_the_fixture() {
-    let workspace = Workspace::with(&every_event());
+    let workspace = Workspace::with_events(&every_event());
     let written = workspace.text();
-    if updating() {
+    if is_updating() {
         fs::write(fixture(), &written).unwrap();
     }
     let pinned = fs::read(fixture()).unwrap_or_default();
@@ -41,7 +41,7 @@ fn every_event_is_written_as_in_the_fixture() {
 
 #[test]
 fn fixture_is_read_as_the_same_events() {
-    let workspace = Workspace::with_text(&pinned());
+    let workspace = Workspace::with_text(&pinned_bytes());
     assert_eq!(workspace.store.read(&ID.into()).unwrap().1, every_event());
     let opened = workspace.store.open(&ID.into()).unwrap();
     assert_eq!(opened.view, fold(&every_event()));
@@ -49,7 +49,7 @@ fn fixture_is_read_as_the_same_events() {
 
 #[test]
 fn the_fixture_has_every_event_under_its_name() {
-    let text = pinned();
+    let text = pinned_bytes();
     let mut found = BTreeSet::new();
     for (line, envelope) in lines(&text).iter().zip(every_event()) {
         let json: Value = serde_json::from_str(line).unwrap();
@@ -79,14 +79,14 @@ fn reminder_events_of_a_worker_keep_their_format() {
     let kept = fold(&events[..1]).reminders;
     assert!(kept.contains("r1"));
     assert!(fold(&events).reminders.is_empty());
-    let written = Workspace::with(&events).text();
+    let written = Workspace::with_events(&events).text();
     assert_eq!(String::from_utf8_lossy(&written), text);
 }
 
 /// Returns the pinned bytes, or the new ones while they are updated.
-fn pinned() -> Vec<u8> {
-    if updating() {
-        return Workspace::with(&every_event()).text();
+fn pinned_bytes() -> Vec<u8> {
+    if is_updating() {
+        return Workspace::with_events(&every_event()).text();
     }
     fs::read(fixture()).expect("run UPDATE_EXPECT=1 cargo test -p harn-journal to write it")
 }

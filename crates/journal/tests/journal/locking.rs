@@ -7,7 +7,7 @@ use std::{
 
 use harn_journal::{JournalError, JsonlStore, ReadCursor, Store};
 
-use crate::workspace::{ID, Workspace, meta, words};
+use crate::workspace::{ID, Workspace, meta, word_events};
 
 /// Set for the copy of this test program that plays the other process.
 const STATE: &str = "HARN_JOURNAL_TEST_LOCK_STATE";
@@ -18,8 +18,11 @@ fn a_second_open_in_this_process_is_locked_out() {
     let mut log = workspace.create();
     assert_locked_out(&workspace.store);
     // The rejected open has not disturbed the lock's owner.
-    log.append(&words(1, 1)).unwrap();
-    assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 1));
+    log.append(&word_events(1, 1)).unwrap();
+    assert_eq!(
+        workspace.store.read(&ID.into()).unwrap().1,
+        word_events(1, 1)
+    );
     drop(log);
 
     let opened = workspace.store.open(&ID.into()).unwrap();
@@ -32,7 +35,7 @@ fn a_second_open_in_this_process_is_locked_out() {
 fn a_reader_or_syncer_left_over_does_not_keep_the_lock() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
-    log.append(&words(1, 2)).unwrap();
+    log.append(&word_events(1, 2)).unwrap();
     let (reader, syncer) = (log.reader(), log.syncer());
     drop(log);
     drop(workspace.store.open(&ID.into()).unwrap());
@@ -40,12 +43,12 @@ fn a_reader_or_syncer_left_over_does_not_keep_the_lock() {
     workspace.store.delete(&ID.into()).unwrap();
     // The reader still reads its log.
     let events = reader.read(&mut ReadCursor::default(), 1 << 20).unwrap();
-    assert_eq!(events, words(1, 2));
+    assert_eq!(events, word_events(1, 2));
 }
 
 #[test]
 fn lock_of_another_process_ends_with_that_process() {
-    let workspace = Workspace::with(&words(1, 1));
+    let workspace = Workspace::with_events(&word_events(1, 1));
     let mut other = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "locking::the_other_process", "--nocapture"])
         .env(STATE, workspace.state.path())
@@ -79,7 +82,7 @@ fn the_other_process() {
         return;
     };
     let mut opened = JsonlStore::new(state).open(&ID.into()).unwrap();
-    opened.log.append(&words(2, 2)).unwrap();
+    opened.log.append(&word_events(2, 2)).unwrap();
     println!("holding it");
     std::io::stdout().flush().unwrap();
     // Waits until it is killed: this pipe never receives anything.
@@ -93,7 +96,7 @@ fn hundreds_of_sessions_are_open_at_once() {
         .map(|n| workspace.store.create(meta(&format!("s{n}"))).unwrap())
         .collect();
     for log in &mut logs {
-        log.append(&words(1, 1)).unwrap();
+        log.append(&word_events(1, 1)).unwrap();
     }
     assert_eq!(workspace.store.list().unwrap().sessions.len(), 500);
 }

@@ -8,7 +8,7 @@ use proptest::{prelude::*, sample::Index};
 
 use crate::{
     strategy::batches,
-    workspace::{ID, Workspace, fold, words},
+    workspace::{ID, Workspace, fold, word_events},
 };
 
 proptest! {
@@ -44,7 +44,7 @@ proptest! {
             .zip(few.iter().cycle())
             .map(|(seq, event)| Envelope { seq: Seq(seq), ..event.clone() })
             .collect();
-        let workspace = Workspace::with(&all);
+        let workspace = Workspace::with_events(&all);
         let opened = workspace.store.open(&ID.into()).unwrap();
         let from = from.index(all.len() + 1);
         let suffix = read_all(&*opened.log.reader(), Seq(from as u64), max_bytes);
@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn a_journal_cut_anywhere_recovers_its_whole_lines(batches in batches(6), cut: Index) {
         let all = batches.concat();
-        let workspace = Workspace::with(&all);
+        let workspace = Workspace::with_events(&all);
         let text = workspace.text();
         check_cut(&workspace, &all, &text, cut.index(text.len() + 1));
     }
@@ -64,8 +64,8 @@ proptest! {
         batches in batches(5), at: Index, mask in 1..=255u8,
     ) {
         let mut all = batches.concat();
-        all.extend(words(all.len() as u64 + 1, all.len() as u64 + 1));
-        let workspace = Workspace::with(&all);
+        all.extend(word_events(all.len() as u64 + 1, all.len() as u64 + 1));
+        let workspace = Workspace::with_events(&all);
         let mut text = workspace.text();
         let last_line = 1 + text[..text.len() - 1].iter().rposition(|&b| b == b'\n').unwrap();
         let at = at.index(last_line);
@@ -78,8 +78,8 @@ proptest! {
 /// A small journal, cut at every byte instead of random ones.
 #[test]
 fn small_journal_recovers_from_a_cut_at_every_byte() {
-    let all = words(1, 5);
-    let workspace = Workspace::with(&all);
+    let all = word_events(1, 5);
+    let workspace = Workspace::with_events(&all);
     let text = workspace.text();
     for cut in 0..=text.len() {
         check_cut(&workspace, &all, &text, cut);
@@ -89,8 +89,8 @@ fn small_journal_recovers_from_a_cut_at_every_byte() {
 /// Every byte with a few values; all values would take too long.
 #[test]
 fn small_journal_reports_or_survives_damage_at_every_byte() {
-    let all = words(1, 3);
-    let workspace = Workspace::with(&all);
+    let all = word_events(1, 3);
+    let workspace = Workspace::with_events(&all);
     let whole = workspace.text();
     let last_line = 1 + whole[..whole.len() - 1]
         .iter()
@@ -122,10 +122,10 @@ fn check_cut(workspace: &Workspace, all: &[Envelope], text: &[u8], cut: usize) {
     assert_eq!(workspace.text(), &text[..whole], "cut at {cut}");
 
     let next = kept as u64 + 1;
-    opened.log.append(&words(next, next)).unwrap();
+    opened.log.append(&word_events(next, next)).unwrap();
     drop(opened);
     let mut expected = all[..kept].to_vec();
-    expected.extend(words(next, next));
+    expected.extend(word_events(next, next));
     assert_eq!(workspace.store.read(&ID.into()).unwrap().1, expected);
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use harn_journal::{JournalError, ReadCursor, Store};
 use harn_model::{AgentEvent, Envelope, Seq};
 
-use crate::workspace::{ID, Workspace, envelopes, words};
+use crate::workspace::{ID, Workspace, envelopes, word_events};
 
 #[test]
 fn an_empty_log_has_nothing_to_read() {
@@ -20,7 +20,7 @@ fn an_empty_log_has_nothing_to_read() {
 fn page_has_at_most_max_bytes_or_one_event() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
-    let all = words(1, 1000);
+    let all = word_events(1, 1000);
     log.append(&all).unwrap();
     let reader = log.reader();
     for max_bytes in [0, 1, 100, 5000, 64 * 1024, usize::MAX] {
@@ -50,8 +50,8 @@ fn reader_returns_events_appended_later() {
     let reader = log.reader();
     let mut cursor = ReadCursor::default();
     for n in 1..=600 {
-        log.append(&words(n, n)).unwrap();
-        assert_eq!(reader.read(&mut cursor, 1000).unwrap(), words(n, n));
+        log.append(&word_events(n, n)).unwrap();
+        assert_eq!(reader.read(&mut cursor, 1000).unwrap(), word_events(n, n));
         assert_eq!(reader.read(&mut cursor, 1000).unwrap(), []);
     }
 }
@@ -61,8 +61,8 @@ fn cursor_without_an_offset_finds_its_event() {
     for reopen in [false, true] {
         let workspace = Workspace::new();
         let mut log = workspace.create();
-        log.append(&words(1, 300)).unwrap();
-        log.append(&words(301, 900)).unwrap();
+        log.append(&word_events(1, 300)).unwrap();
+        log.append(&word_events(301, 900)).unwrap();
         if reopen {
             drop(log);
             log = workspace.store.open(&ID.into()).unwrap().log;
@@ -85,7 +85,7 @@ fn cursor_without_an_offset_finds_its_event() {
 fn wrong_offset_is_ignored() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
-    let all = words(1, 9);
+    let all = word_events(1, 9);
     log.append(&all).unwrap();
     let len = workspace.text().len() as u64;
     for after in [0, 4, 8] {
@@ -135,12 +135,15 @@ fn a_line_may_be_longer_than_any_page() {
 fn damage_in_an_open_log_is_reported_after_the_good_events() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
-    log.append(&words(1, 5)).unwrap();
+    log.append(&word_events(1, 5)).unwrap();
     let text = String::from_utf8(workspace.text()).unwrap();
     std::fs::write(workspace.events(), text.replace(r#""seq":4"#, r#""seq":9"#)).unwrap();
     let reader = log.reader();
     let mut cursor = ReadCursor::default();
-    assert_eq!(reader.read(&mut cursor, 1 << 20).unwrap(), words(1, 3));
+    assert_eq!(
+        reader.read(&mut cursor, 1 << 20).unwrap(),
+        word_events(1, 3)
+    );
     let error = reader.read(&mut cursor, 1 << 20).unwrap_err();
     assert!(
         matches!(&error, JournalError::Corrupt { path, line: 4, .. } if *path == workspace.events()),
@@ -169,14 +172,14 @@ fn readers_keep_up_with_a_writer_on_another_thread() {
                     }
                     read.extend(page);
                 }
-                assert_eq!(read, words(1, total));
+                assert_eq!(read, word_events(1, total));
             });
         }
         let mut next = 1;
         let mut outcome = Ok(());
         while next <= total && outcome.is_ok() {
             let to = (next + next % 40).min(total);
-            outcome = log.append(&words(next, to));
+            outcome = log.append(&word_events(next, to));
             next = to + 1;
         }
         // Stored before the check, so that a failure does not leave the readers waiting.

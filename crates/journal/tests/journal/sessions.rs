@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration, time::UNIX_EPOCH};
 use harn_journal::{JournalError, JsonlStore, MetaChange, SessionMeta, Store};
 use harn_model::{Seq, SessionId};
 
-use crate::workspace::{ID, Workspace, folder, meta, words};
+use crate::workspace::{ID, Workspace, folder, meta, word_events};
 
 #[test]
 fn store_creates_nothing_before_the_first_session() {
@@ -63,7 +63,7 @@ fn invalid_id_is_rejected_by_every_method() {
 
 #[test]
 fn create_rejects_an_existing_session() {
-    let workspace = Workspace::with(&words(1, 2));
+    let workspace = Workspace::with_events(&word_events(1, 2));
     let before = workspace.text();
     assert!(matches!(
         workspace.store.create(meta(ID)),
@@ -116,7 +116,7 @@ fn meta_is_written_as_readable_json() {
 /// The time of the last change is written with the next sync, and only then: nothing waits for it.
 #[test]
 fn sync_updates_the_time_in_meta() {
-    let workspace = Workspace::with(&words(1, 2));
+    let workspace = Workspace::with_events(&word_events(1, 2));
     let path = workspace.folder().join("meta.json");
     let time = || {
         let text = fs::read_to_string(&path).unwrap();
@@ -150,7 +150,7 @@ fn sync_updates_the_time_in_meta() {
     opened.log.set_updated(created + 7);
     let error = opened.log.syncer()().unwrap_err().to_string();
     assert!(error.contains("meta.json"), "{error}");
-    opened.log.append(&words(3, 3)).unwrap();
+    opened.log.append(&word_events(3, 3)).unwrap();
     fs::remove_dir(&temporary).unwrap();
     drop(opened);
     assert_eq!(workspace.store.read(&ID.into()).unwrap().0, meta(ID));
@@ -160,7 +160,7 @@ fn sync_updates_the_time_in_meta() {
 /// A file that was written before `meta.json` had times.
 #[test]
 fn meta_without_times_is_read() {
-    let workspace = Workspace::with(&words(1, 1));
+    let workspace = Workspace::with_events(&word_events(1, 1));
     let path = workspace.folder().join("meta.json");
     let mut written: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     written.as_object_mut().unwrap().remove("time").unwrap();
@@ -180,7 +180,7 @@ fn meta_without_times_is_read() {
 /// Flags that are not set are omitted, as in a file that was written before flags existed.
 #[test]
 fn flags_of_meta_survive_a_reopening() {
-    let workspace = Workspace::with(&words(1, 1));
+    let workspace = Workspace::with_events(&word_events(1, 1));
     let written = || fs::read_to_string(workspace.folder().join("meta.json")).unwrap();
     let before = written();
     assert!(!before.contains("failed") && !before.contains("archived"));
@@ -220,17 +220,17 @@ fn only_the_owner_can_read_the_files() {
 
 #[test]
 fn opened_log_appends_after_its_last_event() {
-    let workspace = Workspace::with(&words(1, 3));
+    let workspace = Workspace::with_events(&word_events(1, 3));
     let mut opened = workspace.store.open(&ID.into()).unwrap();
     assert_eq!(opened.torn_bytes, 0);
     assert_eq!(opened.view.last_seq, Seq(3));
-    opened.log.append(&words(4, 5)).unwrap();
+    opened.log.append(&word_events(4, 5)).unwrap();
     opened.log.syncer()().unwrap();
     opened.log.syncer()().unwrap();
     drop(opened);
     assert_eq!(
         workspace.store.read(&ID.into()).unwrap(),
-        (meta(ID), words(1, 5))
+        (meta(ID), word_events(1, 5))
     );
 }
 
@@ -238,19 +238,22 @@ fn opened_log_appends_after_its_last_event() {
 fn batch_out_of_order_is_rejected_as_a_whole() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
-    log.append(&words(1, 2)).unwrap();
+    log.append(&word_events(1, 2)).unwrap();
     let before = workspace.text();
-    let mut gap = words(3, 5);
+    let mut gap = word_events(3, 5);
     gap.remove(1);
-    for batch in [words(2, 3), words(4, 4), words(0, 0), gap] {
+    for batch in [word_events(2, 3), word_events(4, 4), word_events(0, 0), gap] {
         let error = log.append(&batch).unwrap_err();
         assert!(error.to_string().contains("events have no gaps"), "{error}");
         assert_eq!(workspace.text(), before);
     }
     log.append(&[]).unwrap();
-    log.append(&words(3, 3)).unwrap();
+    log.append(&word_events(3, 3)).unwrap();
     drop(log);
-    assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 3));
+    assert_eq!(
+        workspace.store.read(&ID.into()).unwrap().1,
+        word_events(1, 3)
+    );
 }
 
 #[test]
@@ -259,7 +262,7 @@ fn list_returns_sessions_newest_first_and_damaged_ones_as_problems() {
     let state = workspace.state.path();
     for (id, seconds) in [("old", 10), ("b", 20), ("a", 20), ("new", 30)] {
         let mut log = workspace.store.create(meta(id)).unwrap();
-        log.append(&words(1, 1)).unwrap();
+        log.append(&word_events(1, 1)).unwrap();
         drop(log);
         let events = fs::File::options()
             .append(true)
@@ -331,7 +334,7 @@ fn list_returns_sessions_newest_first_and_damaged_ones_as_problems() {
 
 #[test]
 fn a_deleted_session_is_gone_and_its_id_free() {
-    let workspace = Workspace::with(&words(1, 2));
+    let workspace = Workspace::with_events(&word_events(1, 2));
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&workspace.state.path().join("threads")), [""; 0]);
     assert_eq!(workspace.store.list().unwrap().sessions, []);
@@ -345,7 +348,7 @@ fn a_deleted_session_is_gone_and_its_id_free() {
 
 #[test]
 fn interrupted_deletion_or_creation_can_be_finished() {
-    let workspace = Workspace::with(&words(1, 2));
+    let workspace = Workspace::with_events(&word_events(1, 2));
     let threads = workspace.state.path().join("threads");
 
     // Interrupted after the rename: not listed, and the next deletion removes the rest.

@@ -41,7 +41,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn finite() -> impl Strategy<Value = f64> {
+fn finite_number() -> impl Strategy<Value = f64> {
     any::<f64>().prop_filter("JSON has no other", |n| n.is_finite())
 }
 
@@ -51,7 +51,7 @@ fn json() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
-        finite().prop_map(Value::from),
+        finite_number().prop_map(Value::from),
         text().prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 16, 4, |inner| {

@@ -25,7 +25,7 @@ impl Workspace {
     }
 
     /// Creates the closed session [`ID`] with these events.
-    pub(crate) fn with(events: &[Envelope]) -> Self {
+    pub(crate) fn with_events(events: &[Envelope]) -> Self {
         let workspace = Self::new();
         workspace.create().append(events).unwrap();
         workspace
@@ -33,7 +33,7 @@ impl Workspace {
 
     /// Creates the closed session [`ID`] with this text as its log.
     pub(crate) fn with_text(text: &[u8]) -> Self {
-        let workspace = Self::with(&[]);
+        let workspace = Self::with_events(&[]);
         fs::write(workspace.events(), text).unwrap();
         workspace
     }
@@ -89,7 +89,7 @@ pub(crate) fn envelopes(from: u64, events: impl IntoIterator<Item = AgentEvent>)
 }
 
 /// Returns the events `from` to `to`, both included: `word 7 `.
-pub(crate) fn words(from: u64, to: u64) -> Vec<Envelope> {
+pub(crate) fn word_events(from: u64, to: u64) -> Vec<Envelope> {
     envelopes(
         from,
         (from..=to).map(|n| AgentEvent::message(format!("word {n} "))),

@@ -35,7 +35,7 @@ impl WebSocketUpgrade {
     /// Whether a request asks for a WebSocket. Other protocols in `Upgrade` are ignored.
     #[must_use]
     pub fn is_asked_for(headers: &HeaderMap) -> bool {
-        lists(headers, &header::UPGRADE, "websocket")
+        header_contains(headers, &header::UPGRADE, "websocket")
     }
 
     /// Parses the handshake of a client that may offer this subprotocol.
@@ -43,14 +43,15 @@ impl WebSocketUpgrade {
         let headers = request.headers();
         let version = headers.get(header::SEC_WEBSOCKET_VERSION);
         let right = request.version() == Version::HTTP_11
-            && lists(headers, &header::CONNECTION, "upgrade")
+            && header_contains(headers, &header::CONNECTION, "upgrade")
             && version.is_some_and(|version| version == "13");
         let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| right);
         let key = key.ok_or(NoHandshake)?;
         let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()));
         Ok(Self {
             accept: accept.map_err(|_| NoHandshake)?,
-            protocol: lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, protocol).then_some(protocol),
+            protocol: header_contains(headers, &header::SEC_WEBSOCKET_PROTOCOL, protocol)
+                .then_some(protocol),
             upgraded: hyper::upgrade::on(request),
         })
     }
@@ -81,7 +82,7 @@ impl WebSocketUpgrade {
 }
 
 /// Whether a header that is a list contains this word.
-fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+fn header_contains(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter();
     let texts = values.filter_map(|value| value.to_str().ok());
     texts

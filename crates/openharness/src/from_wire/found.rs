@@ -6,12 +6,12 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::object::id;
+use super::object::parse_id;
 use crate::asked::EchoedIds;
 
 /// Returns the ids of a message that is at least JSON.
-pub(super) fn in_message(message: &Value) -> EchoedIds {
-    let found = |name: &str| id(message.get(name)?);
+pub(super) fn ids_in_message(message: &Value) -> EchoedIds {
+    let found = |name: &str| parse_id(message.get(name)?);
     EchoedIds {
         request_id: found("request_id"),
         correlation_id: found("correlation_id"),
@@ -19,7 +19,7 @@ pub(super) fn in_message(message: &Value) -> EchoedIds {
 }
 
 /// Returns the ids of a body up to the point where it breaks.
-pub(super) fn in_broken(body: &[u8]) -> EchoedIds {
+pub(super) fn ids_in_broken_body(body: &[u8]) -> EchoedIds {
     let mut echo = EchoedIds::default();
     let mut json = serde_json::Deserializer::from_slice(body);
     // The caller knows already that the body is broken.
@@ -39,8 +39,8 @@ impl<'de> Visitor<'de> for EchoedIdsVisitor<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<(), M::Error> {
         while let Some(name) = members.next_key::<String>()? {
             match name.as_str() {
-                "request_id" => self.0.request_id = id(&members.next_value()?),
-                "correlation_id" => self.0.correlation_id = id(&members.next_value()?),
+                "request_id" => self.0.request_id = parse_id(&members.next_value()?),
+                "correlation_id" => self.0.correlation_id = parse_id(&members.next_value()?),
                 _ => {
                     members.next_value::<IgnoredAny>()?;
                 }

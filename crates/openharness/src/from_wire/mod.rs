@@ -27,17 +27,17 @@ use crate::{
 /// Parses a body. On failure, returns the ids that were found and the error.
 pub(crate) fn read(body: &[u8]) -> Result<ShellRequest, (EchoedIds, OpenHarnessError)> {
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
-        return Err((found::in_broken(body), OpenHarnessError::NotJson));
+        return Err((found::ids_in_broken_body(body), OpenHarnessError::NotJson));
     };
-    asked(&message).map_err(|fault| (found::in_message(&message), fault))
+    parse_request(&message).map_err(|fault| (found::ids_in_message(&message), fault))
 }
 
-fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
+fn parse_request(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     let message = MessageObject::root(message)?;
     // Check this first: another version may give the rest another meaning.
     version::check(&message)?;
     if message.has("response") {
-        return Err(message.wrong("response", "has no place in a request"));
+        return Err(message.wrong_member("response", "has no place in a request"));
     }
     let echo = EchoedIds {
         request_id: message.id("request_id")?,
@@ -45,13 +45,13 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     };
     let capabilities = capabilities::read(&message)?;
     let Some(request) = message.object("request")? else {
-        return Err(message.wrong("request", "is missing; what is asked stands there"));
+        return Err(message.wrong_member("request", "is missing; what is asked stands there"));
     };
     // The transport identifies the sender. Only the form of `auth` is checked.
-    request.texts("auth", &["tenant_id", "credential_ref", "session_id"])?;
+    request.object_with_texts("auth", &["tenant_id", "credential_ref", "session_id"])?;
     request.object("extensions")?;
     let context = request.object("context")?;
-    let context = context.unwrap_or_else(|| request.empty("context"));
+    let context = context.unwrap_or_else(|| request.missing_member("context"));
     let said = ext::read(&context)?;
     let continuation = continuation(&context)?;
     let intent = match intent(&context)? {
@@ -67,7 +67,7 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     let asked = ShellRequest {
         echo,
         shell,
-        line: line(&context)?,
+        line: conversation_name(&context)?,
         intent,
         attachments: attached.links,
         background: environment::background(&context)?,
@@ -76,8 +76,8 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
         cancel: said.cancel,
         digest: String::new(),
     };
-    makes_sense(&context, &asked)?;
-    Ok(digest::signed(asked))
+    check_consistency(&context, &asked)?;
+    Ok(digest::with_digest(asked))
 }
 
 /// Returns what the user wants: text, or an object, which the agent receives as JSON. The draft's prose has
@@ -88,12 +88,14 @@ fn intent(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessErro
         return Ok(environment::as_text(&said));
     }
     let said = context.text(NAME);
-    let said = said.map_err(|_| context.wrong(NAME, "has to be a string or an object"))?;
+    let said = said.map_err(|_| context.wrong_member(NAME, "has to be a string or an object"))?;
     let said = said.filter(|text| !text.trim().is_empty());
     Ok(said.map(str::to_owned))
 }
 
-fn line(context: &MessageObject<'_>) -> Result<Option<ConversationName>, OpenHarnessError> {
+fn conversation_name(
+    context: &MessageObject<'_>,
+) -> Result<Option<ConversationName>, OpenHarnessError> {
     let session = context.name("session_id")?;
     let conversation = context.name("conversation_id")?;
     Ok(session.map(|session| ConversationName {
@@ -114,33 +116,36 @@ fn continuation(context: &MessageObject<'_>) -> Result<Option<RunCursor>, OpenHa
     if run.is_none() && token.is_none() {
         return Ok(None);
     }
-    let place = RunCursor::named(run, token).ok_or(OpenHarnessError::ContinuationUnknown)?;
+    let place = RunCursor::parse(run, token).ok_or(OpenHarnessError::ContinuationUnknown)?;
     Ok(Some(place))
 }
 
 /// Checks that the request asks for something, and for one thing only.
-fn makes_sense(context: &MessageObject<'_>, asked: &ShellRequest) -> Result<(), OpenHarnessError> {
+fn check_consistency(
+    context: &MessageObject<'_>,
+    asked: &ShellRequest,
+) -> Result<(), OpenHarnessError> {
     if asked.continuation.is_none() && asked.cancel && asked.line.is_none() {
-        return Err(ext::wrong(
+        return Err(ext::wrong_member(
             context,
             "cancel",
             "stops a run; name it by its continuation, or its session by `session_id`",
         ));
     }
     if asked.continuation.is_none() && !asked.verdicts.is_empty() {
-        return Err(context.wrong(
+        return Err(context.wrong_member(
             "continuation",
             "is missing; a decision comes back with the continuation of its run",
         ));
     }
     if asked.continuation.is_none() && asked.intent.is_none() && !asked.cancel {
-        return Err(context.wrong(
+        return Err(context.wrong_member(
             "user_intent",
             "is missing; say what the user wants, name a task in `task_hint`, or send a continuation",
         ));
     }
     if asked.cancel && !asked.verdicts.is_empty() {
-        return Err(ext::wrong(
+        return Err(ext::wrong_member(
             context,
             "cancel",
             "stops the run, so that nothing of it can be decided with the same request",
@@ -149,7 +154,7 @@ fn makes_sense(context: &MessageObject<'_>, asked: &ShellRequest) -> Result<(), 
     let mut decided = HashSet::with_capacity(asked.verdicts.len());
     let mut verdicts = asked.verdicts.iter();
     if !verdicts.all(|verdict| decided.insert(verdict.id.as_str())) {
-        return Err(ext::wrong(
+        return Err(ext::wrong_member(
             context,
             "approval",
             "decides one question twice; say it once",

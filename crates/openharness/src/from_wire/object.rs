@@ -19,24 +19,24 @@ pub(crate) struct MessageObject<'a> {
 
 impl<'a> MessageObject<'a> {
     pub(crate) fn root(message: &'a Value) -> Result<Self, OpenHarnessError> {
-        Self::at(message, String::new())
+        Self::from_value(message, String::new())
     }
 
-    fn at(value: &'a Value, path: String) -> Result<Self, OpenHarnessError> {
+    fn from_value(value: &'a Value, path: String) -> Result<Self, OpenHarnessError> {
         match value {
             Value::Object(members) => Ok(Self {
                 members: Some(members),
                 path,
             }),
-            _ => Err(invalid(&path, OBJECT)),
+            _ => Err(invalid_field(&path, OBJECT)),
         }
     }
 
     /// Returns a missing member as an empty object.
-    pub(crate) fn empty(&self, name: &str) -> Self {
+    pub(crate) fn missing_member(&self, name: &str) -> Self {
         Self {
             members: None,
-            path: self.path_of(name),
+            path: self.member_path(name),
         }
     }
 
@@ -56,11 +56,11 @@ impl<'a> MessageObject<'a> {
     }
 
     /// Returns the error for a wrong member.
-    pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> OpenHarnessError {
-        invalid(&self.path_of(name), problem)
+    pub(crate) fn wrong_member(&self, name: &str, problem: &'static str) -> OpenHarnessError {
+        invalid_field(&self.member_path(name), problem)
     }
 
-    fn path_of(&self, name: &str) -> String {
+    fn member_path(&self, name: &str) -> String {
         let path = &self.path;
         match (path.is_empty(), name.contains('.')) {
             (true, _) => name.to_owned(),
@@ -74,7 +74,7 @@ impl<'a> MessageObject<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(self.wrong(name, TEXT)),
+            Some(_) => Err(self.wrong_member(name, TEXT)),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> MessageObject<'a> {
         match self.text(name)?.filter(|text| !text.trim().is_empty()) {
             None => Ok(None),
             Some(text) if text.chars().count() <= LONGEST_NAME => Ok(Some(text.to_owned())),
-            Some(_) => Err(self.wrong(name, "is longer than 256 letters")),
+            Some(_) => Err(self.wrong_member(name, "is longer than 256 letters")),
         }
     }
 
@@ -92,9 +92,9 @@ impl<'a> MessageObject<'a> {
         const ID: &str = "has to be a string of 1 to 256 letters, or left out";
         match self.get(name) {
             None => Ok(None),
-            Some(value) => match id(value) {
+            Some(value) => match parse_id(value) {
                 Some(id) => Ok(Some(id)),
-                None => Err(self.wrong(name, ID)),
+                None => Err(self.wrong_member(name, ID)),
             },
         }
     }
@@ -109,7 +109,7 @@ impl<'a> MessageObject<'a> {
             (Some(size), _) => Ok(i64::try_from(size).ok()),
             // `4.0` is a whole number, too.
             (None, Some(size)) if size >= 0.0 && size.fract() == 0.0 => Ok(Some(size as i64)),
-            _ => Err(self.wrong(name, SIZE)),
+            _ => Err(self.wrong_member(name, SIZE)),
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> MessageObject<'a> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.wrong(name, "has to be true or false")),
+            Some(_) => Err(self.wrong_member(name, "has to be true or false")),
         }
     }
 
@@ -126,12 +126,12 @@ impl<'a> MessageObject<'a> {
     pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, OpenHarnessError> {
         let member = self.get(name);
         member
-            .map(|it| Self::at(it, self.path_of(name)))
+            .map(|it| Self::from_value(it, self.member_path(name)))
             .transpose()
     }
 
     /// Returns a member that is an object in which these members are strings.
-    pub(crate) fn texts(
+    pub(crate) fn object_with_texts(
         &self,
         name: &str,
         members: &[&str],
@@ -150,10 +150,10 @@ impl<'a> MessageObject<'a> {
         let items = match self.get(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
-            Some(_) => return Err(self.wrong(name, ARRAY)),
+            Some(_) => return Err(self.wrong_member(name, ARRAY)),
         };
-        let path = self.path_of(name);
-        let place = |(at, item)| Self::at(item, format!("{path}[{at}]"));
+        let path = self.member_path(name);
+        let place = |(at, item)| Self::from_value(item, format!("{path}[{at}]"));
         items.iter().enumerate().map(place).collect()
     }
 
@@ -167,13 +167,13 @@ impl<'a> MessageObject<'a> {
 }
 
 /// Returns the value if it is a valid id.
-pub(super) fn id(value: &Value) -> Option<String> {
+pub(super) fn parse_id(value: &Value) -> Option<String> {
     let text = value.as_str()?;
     let fits = (1..=LONGEST_NAME).contains(&text.chars().count());
     fits.then(|| text.to_owned())
 }
 
-fn invalid(path: &str, problem: &'static str) -> OpenHarnessError {
+fn invalid_field(path: &str, problem: &'static str) -> OpenHarnessError {
     let field = if path.is_empty() { "$" } else { path };
     OpenHarnessError::Invalid {
         field: field.to_owned(),

@@ -18,11 +18,11 @@ fn read_value(message: &Value) -> Result<ShellRequest, (EchoedIds, OpenHarnessEr
 }
 
 /// Returns a request with this context.
-fn with(context: Value) -> Value {
+fn request_with_context(context: Value) -> Value {
     json!({"protocol_version": "1.0.0", "request": {"context": context}})
 }
 
-fn field(message: &Value) -> String {
+fn wrong_field(message: &Value) -> String {
     match read_value(message) {
         Err((_, OpenHarnessError::Invalid { field, .. })) => field,
         other => panic!("{message}: {other:?}"),
@@ -151,12 +151,12 @@ fn decisions_are_parsed() {
 #[test]
 fn doubtful_requests_are_parsed_as_the_schema_requires() {
     let intent = |name: &str, value: Value| {
-        let mut message = with(json!({"user_intent": "hi"}));
+        let mut message = request_with_context(json!({"user_intent": "hi"}));
         message[name] = value;
         message
     };
     let context = |name: &str, value: Value| {
-        let mut message = with(json!({"user_intent": "hi"}));
+        let mut message = request_with_context(json!({"user_intent": "hi"}));
         message["request"]["context"][name] = value;
         message
     };
@@ -180,8 +180,8 @@ fn doubtful_requests_are_parsed_as_the_schema_requires() {
             "attachments",
             json!([{"ref_id": "r", "data": "x", "unknown": {}}]),
         ),
-        with(json!({"task_hint": {"sop_id": "s"}})),
-        with(json!({"continuation": {"sop_id": "s"}})),
+        request_with_context(json!({"task_hint": {"sop_id": "s"}})),
+        request_with_context(json!({"continuation": {"sop_id": "s"}})),
         context(
             "environment_state",
             json!({"privacy_tier": "public", "os": "x"}),
@@ -234,7 +234,7 @@ fn doubtful_requests_are_parsed_as_the_schema_requires() {
             "request.context.user_intent",
         ),
         (
-            with(json!({"task_hint": {}, "continuation": {}})),
+            request_with_context(json!({"task_hint": {}, "continuation": {}})),
             "request.context.user_intent",
         ),
         (
@@ -275,13 +275,13 @@ fn doubtful_requests_are_parsed_as_the_schema_requires() {
         ),
     ];
     for (message, place) in refused {
-        assert_eq!(field(&message), place, "{message}");
+        assert_eq!(wrong_field(&message), place, "{message}");
     }
 }
 
 #[test]
 fn intent_is_text_an_object_a_hint_or_a_workflow() {
-    let intent = |context: Value| read_value(&with(context)).unwrap().intent;
+    let intent = |context: Value| read_value(&request_with_context(context)).unwrap().intent;
     let structured = json!({"user_intent": {"goal": "sum", "args": {"b": 2, "a": 1}}});
     let expected = r#"{"args":{"a":1,"b":2},"goal":"sum"}"#;
     assert_eq!(intent(structured).as_deref(), Some(expected));
@@ -307,7 +307,9 @@ fn intent_is_text_an_object_a_hint_or_a_workflow() {
 #[test]
 fn malformed_decisions_are_rejected() {
     let place = json!({"run_id": "run_oh_1.trn_1"});
-    let ours = |said: Value| with(json!({"continuation": place, "extensions": {"dev.harn": said}}));
+    let ours = |said: Value| {
+        request_with_context(json!({"continuation": place, "extensions": {"dev.harn": said}}))
+    };
     let once = json!({"id": "ask_1", "decision": "once"});
     let table = [
         (json!({"approval": "yes"}), ".approval"),
@@ -342,20 +344,21 @@ fn malformed_decisions_are_rejected() {
     ];
     for (said, place) in table {
         let place = format!("request.context.extensions[\"dev.harn\"]{place}");
-        assert_eq!(field(&ours(said.clone())), place, "{said}");
+        assert_eq!(wrong_field(&ours(said.clone())), place, "{said}");
     }
     // A decision needs a run, and text is no decision.
-    let nowhere =
-        |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
+    let nowhere = |said: &Value| {
+        request_with_context(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}))
+    };
     let undecided = nowhere(&json!({"approval": once}));
-    assert_eq!(field(&undecided), "request.context.continuation");
+    assert_eq!(wrong_field(&undecided), "request.context.continuation");
     let cancel = "request.context.extensions[\"dev.harn\"].cancel";
     let mut stop = nowhere(&json!({"cancel": true}));
     stop["request"]["context"]["session_id"] = Value::Null;
     let context = stop["request"]["context"].as_object_mut();
     context.unwrap().remove("session_id");
-    assert_eq!(field(&stop), cancel);
-    let words = read_value(&with(
+    assert_eq!(wrong_field(&stop), cancel);
+    let words = read_value(&request_with_context(
         json!({"user_intent": "yes, approve it", "continuation": place}),
     ));
     assert_eq!(words.unwrap().verdicts, []);
@@ -367,7 +370,8 @@ fn continuation_that_was_never_issued_is_rejected() {
         json!({"run_id": "run_7d2", "continuation_token": "ctok_aq9"}),
         json!({"run_id": "run_a.b", "continuation_token": "ctok_a.c.1"}),
     ] {
-        let message = with(json!({"user_intent": "go on", "continuation": continuation}));
+        let message =
+            request_with_context(json!({"user_intent": "go on", "continuation": continuation}));
         assert_eq!(
             read_value(&message).unwrap_err().1,
             OpenHarnessError::ContinuationUnknown
@@ -461,7 +465,7 @@ fn many_answers_are_parsed_and_duplicates_rejected() {
     let approval = |id: usize| json!({"id": format!("ask_{id}"), "decision": "once"});
     let mut approvals: Vec<_> = (0..20_000).map(approval).collect();
     let decides = |approvals: &[Value]| {
-        with(json!({
+        request_with_context(json!({
             "continuation": {"run_id": "run_a.b"},
             "extensions": {"dev.harn": {"approval": approvals}},
         }))
@@ -472,5 +476,5 @@ fn many_answers_are_parsed_and_duplicates_rejected() {
     );
     approvals.push(approval(0));
     let place = "request.context.extensions[\"dev.harn\"].approval";
-    assert_eq!(field(&decides(&approvals)), place);
+    assert_eq!(wrong_field(&decides(&approvals)), place);
 }

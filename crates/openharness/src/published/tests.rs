@@ -3,7 +3,7 @@
 mod request;
 
 use harn_testkit::schema::{
-    NullRule, accepted_schema, check_carried, check_files, forbid_null_members, written_schema,
+    NullRule, accepted_schema, check_embedded, check_files, forbid_null_members, written_schema,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -19,27 +19,27 @@ fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "openharness-request.schema.json",
-            taken::<request::OpenHarnessRequest>(
+            schema_of_accepted::<request::OpenHarnessRequest>(
                 "A request of OpenHarness v1, as it is taken. Rules that no schema can say are in \
                  docs/openharness.md.",
             ),
         ),
         (
             "openharness-response.schema.json",
-            written::<OpenHarnessResponse<'_>>(
+            schema_of_written::<OpenHarnessResponse<'_>>(
                 "An answer of OpenHarness v1, as it is written, for every status of HTTP. Shells must \
                  ignore what they do not know.",
             ),
         ),
         (
             "openharness-directives.schema.json",
-            written::<Directive<'_>>(
+            schema_of_written::<Directive<'_>>(
                 "An item of `response.action_directives`: every `action_type` there is, and its payload.",
             ),
         ),
         (
             "openharness-extension.schema.json",
-            taken::<HarnExtension<'_>>(
+            schema_of_accepted::<HarnExtension<'_>>(
                 "What is ours in the `extensions` of a message: what a request may decide, and what a \
                  response tells of its run.",
             ),
@@ -61,11 +61,11 @@ struct HarnExtension<'a> {
 /// A member is present or left out, never null, in requests and in responses.
 const NULL: NullRule = NullRule::AllMembers;
 
-fn written<T: JsonSchema>(description: &str) -> Value {
+fn schema_of_written<T: JsonSchema>(description: &str) -> Value {
     written_schema::<T>(description, NULL)
 }
 
-fn taken<T: JsonSchema>(description: &str) -> Value {
+fn schema_of_accepted<T: JsonSchema>(description: &str) -> Value {
     let mut schema = accepted_schema::<T>(description);
     forbid_null_members(&mut schema, NULL);
     schema
@@ -80,5 +80,5 @@ fn schema_files_match_the_types() {
 /// The program contains all schema files.
 #[test]
 fn every_schema_is_published() {
-    check_carried(&schemas(), SCHEMAS);
+    check_embedded(&schemas(), SCHEMAS);
 }

@@ -77,22 +77,22 @@ impl RunFold {
 
     /// Returns whether the run waits for a decision.
     pub(super) fn is_parked(&self) -> bool {
-        self.open_questions() > 0
+        self.count_open_questions() > 0
     }
 
     /// Returns the number of decisions it waits for.
-    pub(super) fn open_questions(&self) -> usize {
+    pub(super) fn count_open_questions(&self) -> usize {
         self.transcript.open.asks.len() + self.questions.len()
     }
 
     /// Returns whether the question with this id is open.
-    pub(super) fn asks_for(&self, id: &str) -> bool {
+    pub(super) fn has_question(&self, id: &str) -> bool {
         let mut questions = self.questions.iter();
         self.transcript.open.asks.contains_key(id) || questions.any(|it| it.request_id == id)
     }
 
     /// Returns the report of the events after `after`. Later text starts a new part.
-    pub(super) fn tell(&mut self, after: Seq) -> RunReport {
+    pub(super) fn report(&mut self, after: Seq) -> RunReport {
         self.told = self.told.max(self.last);
         let state = match &self.end {
             Some(end) => end.clone(),
@@ -109,8 +109,8 @@ impl RunFold {
             began_at: self.began_at,
             until: self.until,
             messages: self.messages(after),
-            calls: since(&self.calls, after),
-            artifacts: since(&self.artifacts, after),
+            calls: items_after(&self.calls, after),
+            artifacts: items_after(&self.artifacts, after),
             plan: self
                 .plan
                 .as_ref()
@@ -153,9 +153,9 @@ impl RunFold {
         let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(_)) => self.began_at = envelope.at,
-            EventFamily::Message(MessageEvent::AgentMessageChunk { content, .. }) => self.say(seq, content),
-            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(seq, call),
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(seq, update, closed.call.as_deref()),
+            EventFamily::Message(MessageEvent::AgentMessageChunk { content, .. }) => self.append_text(seq, content),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.add_call(seq, call),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update_call(seq, update, closed.call.as_deref()),
             EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifacts.push((seq, artifact.clone())),
             EventFamily::Report(ReportEvent::Plan { plan }) => self.plan = Some((seq, plan.clone())),
             // A checklist is a plan, whatever else the report has.
@@ -207,7 +207,7 @@ impl RunFold {
         }
     }
 
-    fn say(&mut self, seq: Seq, content: &str) {
+    fn append_text(&mut self, seq: Seq, content: &str) {
         let Some(message) = &mut self.transcript.message else {
             return;
         };
@@ -225,7 +225,7 @@ impl RunFold {
         }
     }
 
-    fn announce(&mut self, seq: Seq, call: &ToolCall) {
+    fn add_call(&mut self, seq: Seq, call: &ToolCall) {
         let call = CallSummary {
             id: call.tool_call_id.clone(),
             tool: call.tool_name.clone(),
@@ -237,7 +237,7 @@ impl RunFold {
         self.calls.push((seq, call));
     }
 
-    fn update(&mut self, seq: Seq, update: &ToolCallUpdate, ended: Option<&ShownCall>) {
+    fn update_call(&mut self, seq: Seq, update: &ToolCallUpdate, ended: Option<&ShownCall>) {
         let open = self.transcript.open.calls.get(&update.tool_call_id);
         let mut calls = self.calls.iter_mut();
         let known = calls.find(|(_, call)| call.id == update.tool_call_id);
@@ -255,13 +255,13 @@ impl RunFold {
 
     fn end(&mut self, how: RunPhase) {
         // A withdrawn prompt has no event that ends its turn.
-        self.transcript.break_off();
+        self.transcript.close_all();
         self.questions.clear();
         self.end = Some(how);
     }
 }
 
-fn since<T: Clone>(all: &[(Seq, T)], after: Seq) -> Vec<T> {
+fn items_after<T: Clone>(all: &[(Seq, T)], after: Seq) -> Vec<T> {
     let new = all.iter().filter(|(seq, _)| *seq > after);
     new.map(|(_, it)| it.clone()).collect()
 }

@@ -55,13 +55,13 @@ impl TurnIndex {
             over: false,
         };
         self.turns.entry(turn.clone()).or_insert(new);
-        if let Some(mark) = RequestFingerprint::of(message) {
-            self.expect(&mark, turn);
+        if let Some(mark) = RequestFingerprint::from_message_id(message) {
+            self.record_request(&mark, turn);
         }
     }
 
     /// Records the turn that a request is about to become. Only its first turn counts.
-    pub(super) fn expect(&mut self, mark: &RequestFingerprint, turn: &TurnId) {
+    pub(super) fn record_request(&mut self, mark: &RequestFingerprint, turn: &TurnId) {
         let ran = || (mark.digest.clone(), turn.clone());
         self.requests
             .entry(mark.request.clone())
@@ -72,7 +72,7 @@ impl TurnIndex {
         self.turns.get(turn).copied()
     }
 
-    pub(super) fn ran(&self, mark: &RequestFingerprint) -> RequestHistory {
+    pub(super) fn request_history(&self, mark: &RequestFingerprint) -> RequestHistory {
         match self.requests.get(&mark.request) {
             None => RequestHistory::Never,
             Some((digest, turn)) if *digest == mark.digest => RequestHistory::As(turn.clone()),
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn at(seq: u64, turn: &str, event: AgentEvent) -> Envelope {
+    fn envelope(seq: u64, turn: &str, event: AgentEvent) -> Envelope {
         Envelope {
             seq: Seq(seq),
             at: seq,
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    fn started(message: MessageId) -> Box<TurnStarted> {
+    fn turn_started(message: MessageId) -> Box<TurnStarted> {
         Box::new(TurnStarted {
             message_id: message,
             prompt: Vec::new(),
@@ -113,16 +113,28 @@ mod tests {
         let outcome = TurnOutcome::stopped(StopReason::EndTurn);
         let ended = AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }));
         let events = [
-            at(3, "t1", AgentEvent::TurnStarted(started(first.message()))),
-            at(4, "t1", AgentEvent::message("hello")),
-            at(5, "t2", AgentEvent::PromptQueued(started(second.message()))),
-            at(
+            envelope(
+                3,
+                "t1",
+                AgentEvent::TurnStarted(turn_started(first.message_id())),
+            ),
+            envelope(4, "t1", AgentEvent::message("hello")),
+            envelope(
+                5,
+                "t2",
+                AgentEvent::PromptQueued(turn_started(second.message_id())),
+            ),
+            envelope(
                 6,
                 "t2",
-                AgentEvent::PromptWithdrawn(started(second.message())),
+                AgentEvent::PromptWithdrawn(turn_started(second.message_id())),
             ),
-            at(7, "t1", ended),
-            at(8, "t3", AgentEvent::TurnStarted(started("msg_1".into()))),
+            envelope(7, "t1", ended),
+            envelope(
+                8,
+                "t3",
+                AgentEvent::TurnStarted(turn_started("msg_1".into())),
+            ),
         ];
         let mut index = TurnIndex::default();
         for event in &events {
@@ -136,14 +148,20 @@ mod tests {
         assert_eq!(index.turn(&"t2".into()), turn(5, true));
         assert_eq!(index.turn(&"t3".into()), turn(7, false));
         assert_eq!(index.turn(&"t4".into()), None);
-        assert_eq!(index.ran(&first), RequestHistory::As("t1".into()));
-        assert_eq!(index.ran(&second), RequestHistory::As("t2".into()));
         assert_eq!(
-            index.ran(&RequestFingerprint::new("r1", "b")),
+            index.request_history(&first),
+            RequestHistory::As("t1".into())
+        );
+        assert_eq!(
+            index.request_history(&second),
+            RequestHistory::As("t2".into())
+        );
+        assert_eq!(
+            index.request_history(&RequestFingerprint::new("r1", "b")),
             RequestHistory::Otherwise
         );
         assert_eq!(
-            index.ran(&RequestFingerprint::new("r3", "a")),
+            index.request_history(&RequestFingerprint::new("r3", "a")),
             RequestHistory::Never
         );
     }

@@ -72,14 +72,14 @@ impl SessionRuns {
     }
 
     /// Waits until the index covers the present end of the journal.
-    pub(super) async fn caught_up(self: &Arc<Self>) -> Result<(), OpenHarnessError> {
+    pub(super) async fn catch_up(self: &Arc<Self>) -> Result<(), OpenHarnessError> {
         let head = self.session.last_seq();
         let mut folded = self.folded.subscribe();
         let reached = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= head);
         if !reached(&folded.borrow_and_update()) {
             let mut state = self.state();
             state.wanted = state.wanted.max(head);
-            self.have_followed(&mut state);
+            self.ensure_followed(&mut state);
         }
         match folded.wait_for(reached).await.as_deref() {
             Ok(Some(_)) => Ok(()),
@@ -88,12 +88,12 @@ impl SessionRuns {
     }
 
     /// Returns whether a request ran, as far as the journal was folded.
-    pub(super) fn ran(&self, mark: &RequestFingerprint) -> RequestHistory {
-        self.state().index.ran(mark)
+    pub(super) fn request_history(&self, mark: &RequestFingerprint) -> RequestHistory {
+        self.state().index.request_history(mark)
     }
 
     /// Returns the state of a turn, as far as the journal was folded.
-    pub(super) fn known(&self, turn: &TurnId) -> TurnLookup {
+    pub(super) fn find_turn(&self, turn: &TurnId) -> TurnLookup {
         let state = self.state();
         match (state.runs.get(turn), state.index.turn(turn)) {
             (Some(run), _) => TurnLookup::UnderWay(run.clone()),
@@ -104,14 +104,14 @@ impl SessionRuns {
     }
 
     /// Returns the run that a cancel of the session would stop.
-    pub(super) fn current(&self) -> Option<(TurnId, Arc<ActiveRun>)> {
+    pub(super) fn current_run(&self) -> Option<(TurnId, Arc<ActiveRun>)> {
         let turn = self.session.cancel_target()?;
         let run = self.state().runs.get(&turn).cloned()?;
         Some((turn, run))
     }
 
     /// Returns the position at the beginning of a run.
-    pub(super) fn beginning(&self, turn: TurnId) -> RunCursor {
+    pub(super) fn start_of_run(&self, turn: TurnId) -> RunCursor {
         RunCursor {
             session: self.session.id().clone(),
             turn,
@@ -126,19 +126,22 @@ impl SessionRuns {
         mark: Option<&RequestFingerprint>,
         place: ClientSlot,
     ) -> Result<(TurnId, Arc<ActiveRun>), OpenHarnessError> {
-        let seat = self.seat();
+        let seat = self.take_seat();
         let driver = seat
             .drive(DriverAction::Speak, None)
             .map_err(|_| OpenHarnessError::Driven)?;
         let mut begun = None;
         // This runs before the session receives the prompt, so that no event of the run is missed.
-        let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat, place));
-        let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
+        let enter = |turn: &TurnId| begun = Some(self.register_run(turn, mark, &seat, place));
+        let turn = driver
+            .prompt(prompt, enter)
+            .await
+            .map_err(map_prompt_error)?;
         let run = begun.ok_or(OpenHarnessError::Unavailable)?;
         Ok((turn, run))
     }
 
-    fn enter(
+    fn register_run(
         self: &Arc<Self>,
         turn: &TurnId,
         mark: Option<&RequestFingerprint>,
@@ -150,10 +153,10 @@ impl SessionRuns {
         state.runs.insert(turn.clone(), run.clone());
         // The journal has this only when the turn starts.
         if let Some(mark) = mark {
-            state.index.expect(mark, turn);
+            state.index.record_request(mark, turn);
         }
         state.kept = Some(seat.clone());
-        self.have_followed(&mut state);
+        self.ensure_followed(&mut state);
         run
     }
 
@@ -163,13 +166,13 @@ impl SessionRuns {
     }
 
     /// Applies these answers; applies none if the check of one fails. Returns what to wait for.
-    pub(super) async fn settle(
+    pub(super) async fn apply_answers(
         &self,
         run: &ActiveRun,
         verdicts: &[DirectiveAnswer],
         principal: &Principal,
     ) -> Result<WaitCondition, OpenHarnessError> {
-        let deeds = run.deeds(verdicts, principal)?;
+        let deeds = run.plan_actions(verdicts, principal)?;
         // A run that has ended meanwhile has no open questions.
         let seat = self
             .state()
@@ -178,7 +181,7 @@ impl SessionRuns {
             .ok_or(OpenHarnessError::QuestionUnknown)?;
         seat.drive(DriverAction::Answer, None)
             .map_err(|_| OpenHarnessError::Driven)?;
-        let term = seat.asked().0.ok_or(OpenHarnessError::Driven)?;
+        let term = seat.answering_term().0.ok_or(OpenHarnessError::Driven)?;
         let mut until = WaitCondition::default();
         for deed in deeds {
             let id = deed.id().to_owned();
@@ -186,13 +189,13 @@ impl SessionRuns {
                 QuestionAction::Answer(ask, decision) => seat.answer(ask, decision, term).await,
                 QuestionAction::Respond(response) => {
                     let responded = seat.hitl_respond(response, term).await;
-                    responded.map_err(|error| unanswered(&error))?;
+                    responded.map_err(|error| map_hitl_error(&error))?;
                     // Further reviewers may have to agree.
                     if self.session.hitl(&id).is_some() {
                         continue;
                     }
                 }
-                QuestionAction::Decline(question) => seat.hitl_declined(&question, term).await,
+                QuestionAction::Decline(question) => seat.decline_hitl(&question, term).await,
             }
             until.settled.push(id);
         }
@@ -200,7 +203,7 @@ impl SessionRuns {
     }
 
     /// Returns the report of a finished run after a position from the journal, and the time of the report.
-    pub(super) async fn recall(
+    pub(super) async fn report_finished(
         &self,
         turn: &TurnId,
         after: Seq,
@@ -221,24 +224,26 @@ impl SessionRuns {
                 }
             }
         }
-        Ok((fold.tell(after), now))
+        Ok((fold.report(after), now))
     }
 
     /// Returns the seat, or takes one. Two at a time would compete for control.
-    fn seat(&self) -> Arc<Seat> {
+    fn take_seat(&self) -> Arc<Seat> {
         let mut state = self.state();
         if let Some(seat) = state.seat.upgrade() {
             return seat;
         }
         let name = format!("openharness-{}", self.session.id());
-        let seat = self.session.sit(&name, Arc::new(NoHost), SeatClaim::IfFree);
+        let seat = self
+            .session
+            .take_seat(&name, Arc::new(NoHost), SeatClaim::IfFree);
         let seat = Arc::new(seat);
         state.seat = Arc::downgrade(&seat);
         seat
     }
 
     /// Starts a task that follows the session from the last position, unless there is one.
-    fn have_followed(self: &Arc<Self>, state: &mut SessionRunsState) {
+    fn ensure_followed(self: &Arc<Self>, state: &mut SessionRunsState) {
         let Some(folded) = *self.folded.borrow() else {
             return;
         };
@@ -249,7 +254,7 @@ impl SessionRuns {
     }
 
     /// Folds events in and adds the affected runs to `touched`.
-    fn take(&self, events: &[Envelope], touched: &mut Vec<Arc<ActiveRun>>) {
+    fn fold_events(&self, events: &[Envelope], touched: &mut Vec<Arc<ActiveRun>>) {
         let mut state = self.state();
         let state = &mut *state;
         for envelope in events {
@@ -270,7 +275,7 @@ impl SessionRuns {
     }
 
     /// Returns whether there is nothing left to follow. If so, gives the seat back.
-    fn rests(&self, position: Seq) -> bool {
+    fn stop_if_idle(&self, position: Seq) -> bool {
         let mut state = self.state();
         let rests = state.runs.is_empty() && position >= state.wanted;
         let seat = match rests {
@@ -286,7 +291,7 @@ impl SessionRuns {
     }
 
     /// Marks all runs as lost: the session has ended, so no further events arrive.
-    fn lose(&self) {
+    fn mark_lost(&self) {
         let mut state = self.state();
         state.followed = false;
         let (runs, seat) = (std::mem::take(&mut state.runs), state.kept.take());
@@ -294,7 +299,7 @@ impl SessionRuns {
         drop(seat);
         self.folded.send_replace(None);
         for run in runs.into_values() {
-            run.lose();
+            run.mark_lost();
         }
     }
 
@@ -311,16 +316,16 @@ async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
     let mut touched = Vec::new();
     loop {
         let Ok(delivery) = events.next().await else {
-            return line.lose();
+            return line.mark_lost();
         };
-        line.take(delivery.events(), &mut touched);
+        line.fold_events(delivery.events(), &mut touched);
         // Also fold what has already arrived: questions that were asked at once are reported at once. No
         // request waits for events that are only indexed.
         let ahead = if touched.is_empty() { 0 } else { AT_ONCE };
         let mut ended = false;
         for _ in 0..ahead {
-            match at_hand(&mut events).await {
-                Some(Ok(delivery)) => line.take(delivery.events(), &mut touched),
+            match next_if_ready(&mut events).await {
+                Some(Ok(delivery)) => line.fold_events(delivery.events(), &mut touched),
                 Some(Err(_)) => {
                     ended = true;
                     break;
@@ -330,12 +335,12 @@ async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
         }
         let position = events.position();
         line.folded.send_replace(Some(position));
-        let rests = line.rests(position);
+        let rests = line.stop_if_idle(position);
         for run in touched.drain(..) {
-            run.ring();
+            run.notify_waiters();
         }
         if ended {
-            return line.lose();
+            return line.mark_lost();
         }
         if rests {
             return;
@@ -344,7 +349,7 @@ async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
 }
 
 /// Returns the next delivery if it is available without waiting.
-async fn at_hand(events: &mut Subscription) -> Option<Result<BatchSlice, SessionEnd>> {
+async fn next_if_ready(events: &mut Subscription) -> Option<Result<BatchSlice, SessionEnd>> {
     tokio::select! {
         biased;
         next = events.next() => Some(next),
@@ -352,7 +357,7 @@ async fn at_hand(events: &mut Subscription) -> Option<Result<BatchSlice, Session
     }
 }
 
-fn refused(error: PromptError) -> OpenHarnessError {
+fn map_prompt_error(error: PromptError) -> OpenHarnessError {
     match error {
         PromptError::QueueFull { .. } => OpenHarnessError::Busy,
         PromptError::Closed => OpenHarnessError::Unavailable,
@@ -362,7 +367,7 @@ fn refused(error: PromptError) -> OpenHarnessError {
     }
 }
 
-fn unanswered(error: &HitlError) -> OpenHarnessError {
+fn map_hitl_error(error: &HitlError) -> OpenHarnessError {
     match error {
         HitlError::Unknown(_) => OpenHarnessError::QuestionUnknown,
         HitlError::Closed => OpenHarnessError::Unavailable,

@@ -32,7 +32,7 @@ struct RecentSessionTable {
 const AT_A_TIME: usize = 16;
 
 impl RecentSessions {
-    pub(super) fn of(most: usize) -> Self {
+    pub(super) fn with_limit(most: usize) -> Self {
         Self {
             most,
             kept: Arc::default(),
@@ -49,11 +49,11 @@ impl RecentSessions {
         if let Some(line) = self.find(hub, id) {
             return Ok(line);
         }
-        self.closed(id).await;
+        self.wait_until_closed(id).await;
         let session = hub.open_or_create(id, new).await;
         session
             .map(|session| self.keep(hub, session))
-            .map_err(|error| unopened(&error))
+            .map_err(|error| map_open_error(&error))
     }
 
     /// Opens the session with this id, if it exists and belongs to the principal.
@@ -65,13 +65,13 @@ impl RecentSessions {
         if let Some(line) = self.find(hub, id) {
             return Ok(Some(line));
         }
-        self.closed(id).await;
+        self.wait_until_closed(id).await;
         match hub.open(id, None).await {
             Ok(session) => Ok(Some(self.keep(hub, session))),
             Err(SessionError::NotFound(_) | SessionError::Journal(JournalError::InvalidId)) => {
                 Ok(None)
             }
-            Err(error) => Err(unopened(&error)),
+            Err(error) => Err(map_open_error(&error)),
         }
     }
 
@@ -84,13 +84,13 @@ impl RecentSessions {
         let session = hub.create(new).await;
         session
             .map(|session| self.keep(hub, session))
-            .map_err(|error| unopened(&error))
+            .map_err(|error| map_open_error(&error))
     }
 
     /// Returns the kept session if it is still open. A session of another principal is not found.
     fn find(&self, hub: &Hub, id: &SessionId) -> Option<Arc<SessionRuns>> {
-        let open = hub.live(id)?;
-        let mut kept = self.kept();
+        let open = hub.live_session(id)?;
+        let mut kept = self.lock_table();
         kept.uses += 1;
         let uses = kept.uses;
         let (line, used) = kept.lines.get_mut(id)?;
@@ -99,8 +99,8 @@ impl RecentSessions {
     }
 
     /// Waits until a session is closed, if it is being closed.
-    async fn closed(&self, id: &SessionId) {
-        let closing = self.kept().closing.get(id).cloned();
+    async fn wait_until_closed(&self, id: &SessionId) {
+        let closing = self.lock_table().closing.get(id).cloned();
         if let Some(mut closing) = closing {
             // Nothing is ever sent; the sender is dropped.
             let _ = closing.changed().await;
@@ -109,7 +109,7 @@ impl RecentSessions {
 
     fn keep(&self, hub: &Hub, session: Controller) -> Arc<SessionRuns> {
         let id = session.id().clone();
-        let mut kept = self.kept();
+        let mut kept = self.lock_table();
         kept.uses += 1;
         let uses = kept.uses;
         // Another request may have been faster.
@@ -125,7 +125,7 @@ impl RecentSessions {
                 line
             }
         };
-        let oldest = kept.crowded_out(self.most);
+        let oldest = kept.remove_oldest(self.most);
         drop(kept);
         for line in oldest {
             tokio::spawn(close(hub.clone(), line, self.kept.clone()));
@@ -133,7 +133,7 @@ impl RecentSessions {
         line
     }
 
-    fn kept(&self) -> MutexGuard<'_, RecentSessionTable> {
+    fn lock_table(&self) -> MutexGuard<'_, RecentSessionTable> {
         lock(&self.kept)
     }
 }
@@ -147,7 +147,7 @@ type ClosingSession = (Controller, watch::Sender<()>);
 
 impl RecentSessionTable {
     /// Removes the least recently used sessions if there are too many.
-    fn crowded_out(&mut self, most: usize) -> Vec<ClosingSession> {
+    fn remove_oldest(&mut self, most: usize) -> Vec<ClosingSession> {
         if self.lines.len() <= most {
             return Vec::new();
         }
@@ -174,13 +174,13 @@ async fn close(hub: Hub, (session, left): ClosingSession, kept: Arc<Mutex<Recent
     if !used {
         let owner = session.meta().principal.clone();
         let owner = owner.map_or_else(Principal::owner, Principal::new);
-        hub.of(owner).close(session.id()).await;
+        hub.for_principal(owner).close(session.id()).await;
     }
     lock(&kept).closing.remove(session.id());
     drop(left);
 }
 
-fn unopened(error: &SessionError) -> OpenHarnessError {
+fn map_open_error(error: &SessionError) -> OpenHarnessError {
     match error {
         SessionError::Journal(JournalError::Locked(_)) => OpenHarnessError::InUse,
         SessionError::ShuttingDown => OpenHarnessError::Ending,
@@ -207,9 +207,9 @@ mod tests {
     #[tokio::test]
     async fn least_recently_used_sessions_of_any_principal_are_closed() {
         let test = TestHub::new(ScriptedAgent::silent());
-        let lines = RecentSessions::of(3);
+        let lines = RecentSessions::with_limit(3);
         let open = async |owner: &str, id: &str| {
-            let hub = test.hub().of(Principal::new(owner.to_owned()));
+            let hub = test.hub().for_principal(Principal::new(owner.to_owned()));
             let new = NewSession {
                 cwd: test.workspace(),
                 additional_directories: Vec::new(),
@@ -217,13 +217,13 @@ mod tests {
             lines.open_or_create(&hub, &id.into(), new).await.unwrap()
         };
         let is_open = |owner: &str, id: &str| {
-            let hub = test.hub().of(Principal::new(owner.to_owned()));
-            hub.live(&id.into()).is_some()
+            let hub = test.hub().for_principal(Principal::new(owner.to_owned()));
+            hub.live_session(&id.into()).is_some()
         };
         open("ada", "a").await;
         let used = open("ada", "b").await;
         let watched = open("ada", "c").await.session().clone();
-        let _editor = watched.sit("editor", Arc::new(NoHost), SeatClaim::IfFree);
+        let _editor = watched.take_seat("editor", Arc::new(NoHost), SeatClaim::IfFree);
         open("bob", "d").await;
         let closed = async {
             while is_open("ada", "a") {
@@ -247,8 +247,8 @@ mod tests {
     async fn session_of_another_principal_is_not_found() {
         let test = TestHub::new(ScriptedAgent::silent());
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
-        let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));
-        let lines = RecentSessions::of(3);
+        let (ada, eve) = (test.hub().for_principal(ada), test.hub().for_principal(eve));
+        let lines = RecentSessions::with_limit(3);
         let new = NewSession {
             cwd: test.workspace(),
             additional_directories: Vec::new(),

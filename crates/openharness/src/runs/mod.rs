@@ -57,8 +57,8 @@ type RequestTicket = Option<(RequestKey, Arc<RequestStartSlot>)>;
 impl RunRegistry {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
-            lines: RecentSessions::of(config.sessions),
-            under_way: ClientQuotas::of(config.runs),
+            lines: RecentSessions::with_limit(config.sessions),
+            under_way: ClientQuotas::new(config.runs),
             config,
             replies: ReplyCache::default(),
         }
@@ -80,16 +80,16 @@ impl RunRegistry {
         }
         let asked = Arc::new(asked);
         let id = asked.echo.request_id.as_ref();
-        let entered = id.map(|id| self.replies.enter(principal, id, &asked.digest));
+        let entered = id.map(|id| self.replies.admit(principal, id, &asked.digest));
         let ending = self.config.ending.cancelled();
         match entered {
             Some(RequestAdmission::Conflict) => Err(OpenHarnessError::RequestIdConflict),
             Some(RequestAdmission::Answered(reply)) => {
-                Ok(to_wire::answer(&asked, &reply.told, reply.at))
+                Ok(to_wire::run_response(&asked, &reply.told, reply.at))
             }
             Some(RequestAdmission::Again(key, slot)) => {
                 let known = async {
-                    let begun = slot.known().await?;
+                    let begun = slot.wait_for_start().await?;
                     let run = begun.run.upgrade();
                     Ok((begun, run))
                 };
@@ -98,7 +98,7 @@ impl RunRegistry {
                     known = known => known?,
                     () = ending => return Err(OpenHarnessError::Ending),
                 };
-                self.tell(principal, &asked, begun, &Some((key, slot)))
+                self.respond(principal, &asked, begun, &Some((key, slot)))
                     .await
             }
             Some(RequestAdmission::First(key, slot)) => {
@@ -121,7 +121,7 @@ impl RunRegistry {
         };
         let doing = tokio::spawn(async move {
             let begun = runs.begin(&whose, &wanted).await;
-            promise.keep(begun.as_ref().map(|(begun, _)| begun));
+            promise.report_start(begun.as_ref().map(|(begun, _)| begun));
             begun
         });
         let begun = tokio::select! {
@@ -129,11 +129,11 @@ impl RunRegistry {
             done = doing => done.map_err(|_| OpenHarnessError::Unavailable)??,
             () = self.config.ending.cancelled() => return Err(OpenHarnessError::Ending),
         };
-        self.tell(principal, asked, begun, &ticket).await
+        self.respond(principal, asked, begun, &ticket).await
     }
 
     /// Waits until there is something to report, and returns the response.
-    async fn tell(
+    async fn respond(
         &self,
         principal: &Principal,
         asked: &ShellRequest,
@@ -142,7 +142,7 @@ impl RunRegistry {
     ) -> Result<Vec<u8>, OpenHarnessError> {
         let told = match run {
             Some(run) => self.wait(&run, &begun).await,
-            None => self.recall(principal, &begun.place).await,
+            None => self.report_finished(principal, &begun.place).await,
         };
         let (told, at) = match (told, ticket) {
             (Ok(told), _) => told,
@@ -152,7 +152,7 @@ impl RunRegistry {
                 return Err(fault);
             }
         };
-        let answer = to_wire::answer(asked, &told, at);
+        let answer = to_wire::run_response(asked, &told, at);
         if let Some((key, slot)) = ticket.as_ref().filter(|_| !begun.kept) {
             self.replies.forget(key, slot);
             return Ok(answer);
@@ -166,7 +166,7 @@ impl RunRegistry {
             ) => {
                 let bytes = answer.len();
                 self.replies
-                    .keep(key, slot, CachedReply { told, at }, bytes);
+                    .store(key, slot, CachedReply { told, at }, bytes);
             }
         }
         Ok(answer)
@@ -179,31 +179,31 @@ impl RunRegistry {
     ) -> Result<(RunReport, Timestamp), OpenHarnessError> {
         tokio::select! {
             biased;
-            rested = run.rest(&begun.until) => rested?,
+            rested = run.wait_until_settled(&begun.until) => rested?,
             // The shutdown cancels the run, and all later responses report it as cancelled.
             () = self.config.ending.cancelled() => {
-                let over = tokio::time::timeout(FAREWELL, run.rest(&begun.until)).await;
+                let over = tokio::time::timeout(FAREWELL, run.wait_until_settled(&begun.until)).await;
                 over.map_err(|_| OpenHarnessError::Ending)??;
             }
             () = tokio::time::sleep(self.config.patience) => {}
         }
-        Ok(run.tell(begun.place.after))
+        Ok(run.report(begun.place.after))
     }
 
     /// Returns the report of a run that was over when its Shell asked again.
-    async fn recall(
+    async fn report_finished(
         &self,
         principal: &Principal,
         place: &RunCursor,
     ) -> Result<(RunReport, Timestamp), OpenHarnessError> {
-        let hub = self.config.hub.of(principal.clone());
-        let line = self.existing(&hub, &place.session).await?;
-        match line.known(&place.turn) {
+        let hub = self.config.hub.for_principal(principal.clone());
+        let line = self.open_existing(&hub, &place.session).await?;
+        match line.find_turn(&place.turn) {
             TurnLookup::UnderWay(run) => {
-                let begun = RequestStart::at(place.clone(), WaitCondition::default(), Some(&run));
+                let begun = RequestStart::new(place.clone(), WaitCondition::default(), Some(&run));
                 self.wait(&run, &begun).await
             }
-            TurnLookup::Over => line.recall(&place.turn, place.after).await,
+            TurnLookup::Over => line.report_finished(&place.turn, place.after).await,
             TurnLookup::No => Err(OpenHarnessError::ContinuationUnknown),
         }
     }
@@ -214,24 +214,24 @@ impl RunRegistry {
         principal: &Principal,
         asked: &ShellRequest,
     ) -> Result<(RequestStart, Option<Arc<ActiveRun>>), OpenHarnessError> {
-        let hub = self.config.hub.of(principal.clone());
+        let hub = self.config.hub.for_principal(principal.clone());
         let Some(place) = &asked.continuation else {
             if let Some(name) = asked.line.as_ref().filter(|_| asked.cancel) {
-                let id = names::of_conversation(principal, name);
-                return self.cancel_in(&hub, &id).await;
+                let id = names::conversation_session_id(principal, name);
+                return self.cancel_in_session(&hub, &id).await;
             }
-            let line = self.line_of(&hub, asked).await?;
-            line.caught_up().await?;
+            let line = self.open_session_of(&hub, asked).await?;
+            line.catch_up().await?;
             return self.begin_run(&hub, &line, asked).await;
         };
-        let line = self.existing(&hub, &place.session).await?;
-        let known = line.known(&place.turn);
+        let line = self.open_existing(&hub, &place.session).await?;
+        let known = line.find_turn(&place.turn);
         let until = match &known {
             TurnLookup::No => return Err(OpenHarnessError::ContinuationUnknown),
             TurnLookup::Over if !asked.verdicts.is_empty() => {
                 return Err(OpenHarnessError::QuestionUnknown);
             }
-            TurnLookup::Over if says_something(asked) && !asked.cancel => {
+            TurnLookup::Over if has_input(asked) && !asked.cancel => {
                 return self.begin_run(&hub, &line, asked).await;
             }
             TurnLookup::Over => WaitCondition::default(),
@@ -243,7 +243,7 @@ impl RunRegistry {
                 }
             }
             TurnLookup::UnderWay(run) if !asked.verdicts.is_empty() => {
-                line.settle(run, &asked.verdicts, principal).await?
+                line.apply_answers(run, &asked.verdicts, principal).await?
             }
             // Further text of the user is not queued: the user sees the state of the run first.
             TurnLookup::UnderWay(_) => WaitCondition::default(),
@@ -252,11 +252,11 @@ impl RunRegistry {
             TurnLookup::UnderWay(run) => Some(run),
             TurnLookup::Over | TurnLookup::No => None,
         };
-        Ok((RequestStart::at(place.clone(), until, run.as_ref()), run))
+        Ok((RequestStart::new(place.clone(), until, run.as_ref()), run))
     }
 
     /// Stops the current run of a session, for a Shell that does not know the run's id yet.
-    async fn cancel_in(
+    async fn cancel_in_session(
         &self,
         hub: &Hub,
         id: &SessionId,
@@ -266,15 +266,15 @@ impl RunRegistry {
             .open(hub, id)
             .await?
             .ok_or(OpenHarnessError::Idle)?;
-        line.caught_up().await?;
-        let (turn, run) = line.current().ok_or(OpenHarnessError::Idle)?;
+        line.catch_up().await?;
+        let (turn, run) = line.current_run().ok_or(OpenHarnessError::Idle)?;
         line.cancel(&turn).await;
         let until = WaitCondition {
             over: true,
             ..WaitCondition::default()
         };
         Ok((
-            RequestStart::at(line.beginning(turn), until, Some(&run)),
+            RequestStart::new(line.start_of_run(turn), until, Some(&run)),
             Some(run),
         ))
     }
@@ -289,34 +289,34 @@ impl RunRegistry {
         let id = asked.echo.request_id.as_deref();
         let mark = id.map(|id| RequestFingerprint::new(id, &asked.digest));
         let began = |turn: TurnId, run: Option<Arc<ActiveRun>>| {
-            let place = line.beginning(turn);
+            let place = line.start_of_run(turn);
             (
-                RequestStart::at(place, WaitCondition::default(), run.as_ref()),
+                RequestStart::new(place, WaitCondition::default(), run.as_ref()),
                 run,
             )
         };
         match mark
             .as_ref()
-            .map_or(RequestHistory::Never, |mark| line.ran(mark))
+            .map_or(RequestHistory::Never, |mark| line.request_history(mark))
         {
             RequestHistory::Never => {}
             RequestHistory::Otherwise => return Err(OpenHarnessError::RequestIdConflict),
             RequestHistory::As(turn) => {
-                let run = match line.known(&turn) {
+                let run = match line.find_turn(&turn) {
                     TurnLookup::UnderWay(run) => Some(run),
                     TurnLookup::Over | TurnLookup::No => None,
                 };
                 return Ok(began(turn, run));
             }
         }
-        if !says_something(asked) {
+        if !has_input(asked) {
             return Err(OpenHarnessError::Invalid {
                 field: "request.context.user_intent".to_owned(),
                 problem: "say what the user wants, or go on with a run by its continuation",
             });
         }
         // The prompt would wait until the decision. Its user sees first what to decide.
-        if let Some((turn, run)) = line.current().filter(|(_, run)| run.is_parked()) {
+        if let Some((turn, run)) = line.current_run().filter(|(_, run)| run.is_parked()) {
             let (begun, run) = began(turn, Some(run));
             return Ok((
                 RequestStart {
@@ -327,8 +327,8 @@ impl RunRegistry {
             ));
         }
         let prompt = PromptSubmission {
-            blocks: blocks(asked, hub.profile().prompt.embedded),
-            message: mark.as_ref().map(RequestFingerprint::message),
+            blocks: prompt_blocks(asked, hub.profile().prompt.embedded),
+            message: mark.as_ref().map(RequestFingerprint::message_id),
             behind: Some(self.config.waiting),
         };
         // A run outlives the request that started it, and so does its slot.
@@ -339,7 +339,7 @@ impl RunRegistry {
     }
 
     /// Opens or creates the session that a request belongs to.
-    async fn line_of(
+    async fn open_session_of(
         &self,
         hub: &Hub,
         asked: &ShellRequest,
@@ -350,28 +350,28 @@ impl RunRegistry {
         };
         let principal = hub.principal();
         let id = match (&asked.line, &asked.echo.request_id) {
-            (Some(name), _) => names::of_conversation(principal, name),
-            (None, Some(id)) => names::of_request(principal, id),
+            (Some(name), _) => names::conversation_session_id(principal, name),
+            (None, Some(id)) => names::request_session_id(principal, id),
             (None, None) => return self.lines.create(hub, new).await,
         };
         self.lines.open_or_create(hub, &id, new).await
     }
 
     /// Opens the session of a continuation and folds its whole journal.
-    async fn existing(
+    async fn open_existing(
         &self,
         hub: &Hub,
         id: &SessionId,
     ) -> Result<Arc<SessionRuns>, OpenHarnessError> {
         let line = self.lines.open(hub, id).await?;
         let line = line.ok_or(OpenHarnessError::ContinuationUnknown)?;
-        line.caught_up().await?;
+        line.catch_up().await?;
         Ok(line)
     }
 }
 
 impl RequestStart {
-    fn at(place: RunCursor, until: WaitCondition, run: Option<&Arc<ActiveRun>>) -> Self {
+    fn new(place: RunCursor, until: WaitCondition, run: Option<&Arc<ActiveRun>>) -> Self {
         let run = run.map_or_else(Weak::new, Arc::downgrade);
         Self {
             place,
@@ -389,7 +389,7 @@ struct RequestStartGuard {
 }
 
 impl RequestStartGuard {
-    fn keep(&mut self, begun: Result<&RequestStart, &OpenHarnessError>) {
+    fn report_start(&mut self, begun: Result<&RequestStart, &OpenHarnessError>) {
         let Some((key, slot)) = self.ticket.take() else {
             return;
         };
@@ -397,28 +397,28 @@ impl RequestStartGuard {
         if begun.is_err() {
             self.runs.replies.forget(&key, &slot);
         }
-        slot.begun(begun.cloned().map_err(Clone::clone));
+        slot.set_start(begun.cloned().map_err(Clone::clone));
     }
 }
 
 impl Drop for RequestStartGuard {
     fn drop(&mut self) {
-        self.keep(Err(&OpenHarnessError::Unavailable));
+        self.report_start(Err(&OpenHarnessError::Unavailable));
     }
 }
 
-fn says_something(asked: &ShellRequest) -> bool {
-    words(asked).is_some() || !asked.attachments.is_empty()
+fn has_input(asked: &ShellRequest) -> bool {
+    intent_text(asked).is_some() || !asked.attachments.is_empty()
 }
 
-fn words(asked: &ShellRequest) -> Option<&str> {
+fn intent_text(asked: &ShellRequest) -> Option<&str> {
     let words = asked.intent.as_deref();
     words.filter(|words| !words.trim().is_empty())
 }
 
 /// Returns the prompt for the agent.
-fn blocks(asked: &ShellRequest, embedded: bool) -> Vec<ContentBlock> {
-    let intent = words(asked).into_iter().map(ContentBlock::text);
+fn prompt_blocks(asked: &ShellRequest, embedded: bool) -> Vec<ContentBlock> {
+    let intent = intent_text(asked).into_iter().map(ContentBlock::text);
     let links = asked.attachments.iter().cloned();
     let links = links.map(ContentBlock::ResourceLink);
     let background = asked.background.iter().filter(|_| embedded).cloned();

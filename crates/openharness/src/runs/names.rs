@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 use crate::asked::ConversationName;
 
 /// Returns the session of a conversation. No principal can name a session of another one.
-pub(super) fn of_conversation(principal: &Principal, name: &ConversationName) -> SessionId {
+pub(super) fn conversation_session_id(principal: &Principal, name: &ConversationName) -> SessionId {
     let mut parts = vec!["conversation", principal.as_str(), &name.session];
     parts.extend(name.conversation.as_deref());
-    session(&parts)
+    hash_session_id(&parts)
 }
 
 /// Returns the session of a request without a conversation: a repeat finds the earlier run.
-pub(super) fn of_request(principal: &Principal, request_id: &str) -> SessionId {
-    session(&["request", principal.as_str(), request_id])
+pub(super) fn request_session_id(principal: &Principal, request_id: &str) -> SessionId {
+    hash_session_id(&["request", principal.as_str(), request_id])
 }
 
-fn session(parts: &[&str]) -> SessionId {
-    SessionId::new(format!("oh_{}", hex(parts, 20)))
+fn hash_session_id(parts: &[&str]) -> SessionId {
+    SessionId::new(format!("oh_{}", hash_to_hex(parts, 20)))
 }
 
 /// The hashes of a request's id and content. The message that the request becomes has them in its id; neither
@@ -39,17 +39,17 @@ const DIGITS: usize = 16;
 impl RequestFingerprint {
     pub(super) fn new(request_id: &str, digest: &str) -> Self {
         Self {
-            request: hex(&[request_id], DIGITS / 2),
-            digest: hex(&[digest], DIGITS / 2),
+            request: hash_to_hex(&[request_id], DIGITS / 2),
+            digest: hash_to_hex(&[digest], DIGITS / 2),
         }
     }
 
-    pub(super) fn message(&self) -> MessageId {
+    pub(super) fn message_id(&self) -> MessageId {
         MessageId::new(format!("{MESSAGE}{}_{}", self.request, self.digest))
     }
 
     /// Returns the fingerprint in a message id, if the message comes from a request.
-    pub(super) fn of(message: &MessageId) -> Option<Self> {
+    pub(super) fn from_message_id(message: &MessageId) -> Option<Self> {
         let marks = message.as_str().strip_prefix(MESSAGE)?;
         let (request, digest) = marks.split_once('_')?;
         let whole = |digits: &str| digits.len() == DIGITS;
@@ -61,7 +61,7 @@ impl RequestFingerprint {
 }
 
 /// Returns the first bytes of a hash over the parts, each with its length, so that different lists differ.
-fn hex(parts: &[&str], bytes: usize) -> String {
+fn hash_to_hex(parts: &[&str], bytes: usize) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    fn named(session: &str, conversation: Option<&str>) -> ConversationName {
+    fn conversation(session: &str, conversation: Option<&str>) -> ConversationName {
         ConversationName {
             session: session.to_owned(),
             conversation: conversation.map(str::to_owned),
@@ -93,13 +93,13 @@ mod tests {
     fn every_conversation_has_its_own_session() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let names = [
-            of_conversation(&ada, &named("s", None)),
-            of_conversation(&bob, &named("s", None)),
-            of_conversation(&ada, &named("s", Some(""))),
-            of_conversation(&ada, &named("s", Some("t"))),
-            of_conversation(&ada, &named("st", None)),
-            of_conversation(&Principal::new("adas"), &named("", None)),
-            of_request(&ada, "s"),
+            conversation_session_id(&ada, &conversation("s", None)),
+            conversation_session_id(&bob, &conversation("s", None)),
+            conversation_session_id(&ada, &conversation("s", Some(""))),
+            conversation_session_id(&ada, &conversation("s", Some("t"))),
+            conversation_session_id(&ada, &conversation("st", None)),
+            conversation_session_id(&Principal::new("adas"), &conversation("", None)),
+            request_session_id(&ada, "s"),
         ];
         let distinct: HashSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
@@ -108,18 +108,28 @@ mod tests {
             assert_eq!(digits.len(), 40);
             assert!(digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
         }
-        assert_eq!(names[0], of_conversation(&ada, &named("s", None)));
+        assert_eq!(
+            names[0],
+            conversation_session_id(&ada, &conversation("s", None))
+        );
     }
 
     #[test]
     fn message_id_identifies_its_request() {
         let mark = RequestFingerprint::new("req_1", "what it says");
-        assert_eq!(RequestFingerprint::of(&mark.message()), Some(mark.clone()));
+        assert_eq!(
+            RequestFingerprint::from_message_id(&mark.message_id()),
+            Some(mark.clone())
+        );
         let other = RequestFingerprint::new("req_1", "something else");
         assert_eq!(mark.request, other.request);
         assert_ne!(mark.digest, other.digest);
         for foreign in ["msg_1", "msg_oh_", "msg_oh_1_2", "msg_oh_0123456789abcdef"] {
-            assert_eq!(RequestFingerprint::of(&foreign.into()), None, "{foreign}");
+            assert_eq!(
+                RequestFingerprint::from_message_id(&foreign.into()),
+                None,
+                "{foreign}"
+            );
         }
     }
 }

@@ -81,7 +81,7 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 const ENTRY: usize = 512;
 
 impl ReplyCache {
-    pub(super) fn enter(
+    pub(super) fn admit(
         &self,
         principal: &Principal,
         request_id: &str,
@@ -118,7 +118,7 @@ impl ReplyCache {
     }
 
     /// Stores a response. The first one stays.
-    pub(super) fn keep(
+    pub(super) fn store(
         &self,
         key: &RequestKey,
         slot: &Arc<RequestStartSlot>,
@@ -179,12 +179,12 @@ impl RequestStartSlot {
         })
     }
 
-    pub(super) fn begun(&self, begun: Result<RequestStart, OpenHarnessError>) {
+    pub(super) fn set_start(&self, begun: Result<RequestStart, OpenHarnessError>) {
         self.begun.send_replace(Some(begun));
     }
 
     /// Waits until the start of the request is known. Cancel safe.
-    pub(super) async fn known(&self) -> Result<RequestStart, OpenHarnessError> {
+    pub(super) async fn wait_for_start(&self) -> Result<RequestStart, OpenHarnessError> {
         let mut begun = self.begun.subscribe();
         match begun.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(begun)) => begun.clone(),

@@ -67,18 +67,18 @@ impl ActiveRun {
     }
 
     /// Makes the waiting requests check again.
-    pub(super) fn ring(&self) {
+    pub(super) fn notify_waiters(&self) {
         self.standing.send_modify(|_| ());
     }
 
     /// Marks the run as lost: no further events arrive.
-    pub(super) fn lose(&self) {
+    pub(super) fn mark_lost(&self) {
         self.standing.send_replace(RunSignal::Lost);
     }
 
     /// Returns the report after a position, and its time.
-    pub(super) fn tell(&self, after: Seq) -> (RunReport, Timestamp) {
-        (self.fold().tell(after), self.session.now())
+    pub(super) fn report(&self, after: Seq) -> (RunReport, Timestamp) {
+        (self.fold().report(after), self.session.now())
     }
 
     /// Returns whether the run waits for a decision.
@@ -88,48 +88,51 @@ impl ActiveRun {
     }
 
     /// Converts answers into actions on the open questions.
-    pub(super) fn deeds(
+    pub(super) fn plan_actions(
         &self,
         verdicts: &[DirectiveAnswer],
         principal: &Principal,
     ) -> Result<Vec<QuestionAction>, OpenHarnessError> {
         let fold = self.fold();
-        verdict::deeds(verdicts, &fold.asks(), fold.questions(), principal)
+        verdict::plan_actions(verdicts, &fold.asks(), fold.questions(), principal)
     }
 
     /// Waits until the run is over or waits for decisions, including all that it asks at once. Cancel safe.
-    pub(super) async fn rest(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
+    pub(super) async fn wait_until_settled(
+        &self,
+        until: &WaitCondition,
+    ) -> Result<(), OpenHarnessError> {
         loop {
-            self.stopped(until).await?;
-            self.gather().await;
+            self.wait_until_stopped(until).await?;
+            self.wait_for_more_questions().await;
             // Another client may have answered meanwhile.
-            if self.rests(until) {
+            if self.is_settled(until) {
                 return Ok(());
             }
         }
     }
 
     /// Waits until no further question arrives for a moment.
-    async fn gather(&self) {
+    async fn wait_for_more_questions(&self) {
         for _ in 0..MOST_MOMENTS {
-            let before = self.fold().open_questions();
+            let before = self.fold().count_open_questions();
             if before == 0 {
                 return;
             }
             tokio::time::sleep(MOMENT).await;
-            if self.fold().open_questions() <= before {
+            if self.fold().count_open_questions() <= before {
                 return;
             }
         }
     }
 
     /// Waits until the run is over or asks something.
-    async fn stopped(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
+    async fn wait_until_stopped(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
         let mut standing = self.standing.subscribe();
         loop {
             // Read the signal before the check, so that no change in between is missed.
             let lost = *standing.borrow_and_update() == RunSignal::Lost;
-            if self.rests(until) {
+            if self.is_settled(until) {
                 return Ok(());
             }
             if lost || standing.changed().await.is_err() {
@@ -138,9 +141,9 @@ impl ActiveRun {
         }
     }
 
-    fn rests(&self, until: &WaitCondition) -> bool {
+    fn is_settled(&self, until: &WaitCondition) -> bool {
         let fold = self.fold();
-        let settled = || !until.settled.iter().any(|id| fold.asks_for(id));
+        let settled = || !until.settled.iter().any(|id| fold.has_question(id));
         fold.is_over() || (!until.over && fold.is_parked() && settled())
     }
 

@@ -35,7 +35,7 @@ impl QuestionAction {
 }
 
 /// Converts answers into actions; each answer must be for an open question.
-pub(super) fn deeds(
+pub(super) fn plan_actions(
     verdicts: &[DirectiveAnswer],
     asks: &[PermissionAsked],
     questions: &[Arc<HitlRequest>],
@@ -44,7 +44,7 @@ pub(super) fn deeds(
     let mut deeds: Vec<QuestionAction> = Vec::with_capacity(verdicts.len());
     for verdict in verdicts {
         if deeds.iter().any(|deed| deed.id() == verdict.id) {
-            return Err(unfit("each question takes one answer in a request"));
+            return Err(unfit_answer("each question takes one answer in a request"));
         }
         let ask = asks.iter().find(|ask| ask.ask_id.as_str() == verdict.id);
         let question = questions.iter().find(|it| it.request_id == verdict.id);
@@ -72,7 +72,7 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
             option_id,
             args: None,
         }),
-        None => Err(unfit("this can only be rejected")),
+        None => Err(unfit_answer("this can only be rejected")),
     };
     match given {
         AnswerValue::Once => allow(widest(AllowOnce)),
@@ -82,7 +82,7 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
             option_id: widest(RejectOnce),
             reason: Some("whoever was asked rejected the call".to_owned()),
         }),
-        AnswerValue::Words(_) => Err(unfit(
+        AnswerValue::Words(_) => Err(unfit_answer(
             "whether a tool may run is decided with a decision, not with words",
         )),
     }
@@ -101,15 +101,15 @@ fn respond(
     let yes = match given {
         AnswerValue::Once | AnswerValue::Always => true,
         AnswerValue::Reject => false,
-        AnswerValue::Words(words) => return say(question, words, response),
+        AnswerValue::Words(words) => return respond_with_text(question, words, response),
     };
     let reviewer = principal.as_str();
     if question.kind != HitlKind::Question && !question.may_decide(reviewer) {
-        return Err(unfit("somebody else has to decide this"));
+        return Err(unfit_answer("somebody else has to decide this"));
     }
     let reviewer = Some(reviewer.to_owned());
     match question.kind {
-        HitlKind::Question if yes => Err(unfit("this question is answered with words")),
+        HitlKind::Question if yes => Err(unfit_answer("this question is answered with words")),
         HitlKind::Question => Ok(QuestionAction::Decline(question.request_id.clone())),
         HitlKind::Approval | HitlKind::DualControl => Ok(QuestionAction::Respond(HitlResponse {
             reviewer,
@@ -124,7 +124,7 @@ fn respond(
     }
 }
 
-fn say(
+fn respond_with_text(
     question: &HitlRequest,
     words: &str,
     response: HitlResponse,
@@ -132,7 +132,9 @@ fn say(
     match question.kind {
         HitlKind::Question => {}
         HitlKind::Approval | HitlKind::DualControl | HitlKind::Escalation => {
-            return Err(unfit("this is decided with a decision, not with words"));
+            return Err(unfit_answer(
+                "this is decided with a decision, not with words",
+            ));
         }
     }
     let choices = &question.choices;
@@ -147,7 +149,7 @@ fn say(
     }))
 }
 
-fn unfit(problem: &str) -> OpenHarnessError {
+fn unfit_answer(problem: &str) -> OpenHarnessError {
     let problem = problem.to_owned();
     OpenHarnessError::AnswerUnfit { problem }
 }

@@ -5,7 +5,7 @@ use harn_model::{
     ToolContent, ToolKind, visible_text,
 };
 
-use super::{continuation, message::line};
+use super::{continuation, message::to_short_line};
 use crate::{
     told::RunReport,
     wire::directive::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Returns the directive for a tool call that waits for permission.
-pub(super) fn of_tool<'a>(
+pub(super) fn tool_directive<'a>(
     told: &RunReport,
     ask: &'a PermissionAsked,
     now: Timestamp,
@@ -29,7 +29,7 @@ pub(super) fn of_tool<'a>(
     let title = visible_text(call.title.as_deref().unwrap_or(&call.tool_name));
     let approval = ApprovalPayload {
         id: ask.ask_id.as_str(),
-        message: in_words(call, worker, command, &paths, reason),
+        message: format_message(call, worker, command, &paths, reason),
         title,
         tool: &call.tool_name,
         kind: call.kind,
@@ -46,14 +46,14 @@ pub(super) fn of_tool<'a>(
         action: DirectiveAction::RequestApproval(Box::new(approval)),
         priority: DirectivePriority::High,
         execution: None,
-        risk_tier: risk(ask),
+        risk_tier: risk_tier(ask),
         requires_user_approval: Some(true),
         deadline_ms: ask.deadline.map(|deadline| deadline.saturating_sub(now)),
     }
 }
 
 /// Returns the directive for a question to a person.
-pub(super) fn of_person<'a>(
+pub(super) fn question_directive<'a>(
     told: &RunReport,
     asked: &'a HitlRequest,
     now: Timestamp,
@@ -150,7 +150,7 @@ fn diffs(call: &ToolCall) -> Vec<ApprovalDiff<'_>> {
 }
 
 /// Returns the whole request as text.
-fn in_words(
+fn format_message(
     call: &ToolCall,
     worker: Option<&str>,
     command: Option<&str>,
@@ -169,7 +169,10 @@ fn in_words(
         lines.push(format!("Files: {}", paths.join(", ")));
     }
     if command.is_none() && !call.raw_input.is_null() {
-        lines.push(format!("With: {}", line(&call.raw_input.to_string())));
+        lines.push(format!(
+            "With: {}",
+            to_short_line(&call.raw_input.to_string())
+        ));
     }
     lines.extend(reason.map(|reason| format!("Why you are asked: {reason}")));
     visible_text(&lines.join("\n")).into_owned()
@@ -177,7 +180,7 @@ fn in_words(
 
 /// Returns the risk of the kind of tool, raised if the policy found that the call reaches further or could
 /// not see how far.
-fn risk(ask: &PermissionAsked) -> RiskTier {
+fn risk_tier(ask: &PermissionAsked) -> RiskTier {
     let kind = match ask.tool_call.kind {
         Some(ToolKind::Read | ToolKind::Search | ToolKind::Think) => RiskTier::Safe,
         Some(ToolKind::Fetch | ToolKind::Edit | ToolKind::Move) => RiskTier::Caution,
@@ -185,11 +188,11 @@ fn risk(ask: &PermissionAsked) -> RiskTier {
     };
     let labels = ask.policy_decision.iter().flat_map(|it| &it.risk_labels);
     labels
-        .map(|label| of_label(*label))
+        .map(|label| label_risk(*label))
         .fold(kind, RiskTier::max)
 }
 
-fn of_label(label: RiskLabel) -> RiskTier {
+fn label_risk(label: RiskLabel) -> RiskTier {
     match label {
         RiskLabel::ApprovalRequired | RiskLabel::PathRule => RiskTier::Safe,
         RiskLabel::CommandRule

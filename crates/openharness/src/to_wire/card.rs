@@ -9,23 +9,23 @@ use crate::{
 };
 
 /// Returns the card; none if there is only text to show.
-pub(super) fn run(told: &RunReport) -> Option<UiPayload<'_>> {
+pub(super) fn run_card(told: &RunReport) -> Option<UiPayload<'_>> {
     let plan = told.plan.as_ref().map(|plan| plan.entries());
     let data = RunCard {
-        state: ext::run(told).run.state,
+        state: ext::run_extension(told).run.state,
         calls: &told.calls,
         plan: plan.unwrap_or_default(),
-        artifacts: told.artifacts.iter().map(artifact).collect(),
+        artifacts: told.artifacts.iter().map(artifact_card).collect(),
     };
     let bare = data.calls.is_empty() && data.plan.is_empty() && data.artifacts.is_empty();
     (!bare).then(|| UiPayload {
         component: UiComponent::Run,
-        message: fallback(told, &data),
+        message: format_fallback(told, &data),
         data,
     })
 }
 
-fn artifact(artifact: &Artifact) -> ArtifactCard<'_> {
+fn artifact_card(artifact: &Artifact) -> ArtifactCard<'_> {
     ArtifactCard {
         id: &artifact.artifact_id,
         kind: &artifact.kind,
@@ -37,7 +37,7 @@ fn artifact(artifact: &Artifact) -> ArtifactCard<'_> {
 }
 
 /// Returns the card as lines of text.
-fn fallback(told: &RunReport, card: &RunCard<'_>) -> String {
+fn format_fallback(told: &RunReport, card: &RunCard<'_>) -> String {
     let plan = card.plan.iter().map(|entry| {
         let mark = match entry.status {
             PlanEntryStatus::Pending => " ",
@@ -46,7 +46,7 @@ fn fallback(told: &RunReport, card: &RunCard<'_>) -> String {
         };
         format!("[{mark}] {}", entry.content)
     });
-    let calls = told.calls.iter().map(line);
+    let calls = told.calls.iter().map(format_call);
     let artifacts = told.artifacts.iter().map(|artifact| {
         let shown = [artifact.title.as_deref(), Some(&*artifact.fallback)];
         let mut shown = shown
@@ -59,7 +59,7 @@ fn fallback(told: &RunReport, card: &RunCard<'_>) -> String {
     visible_text(&lines.join("\n")).into_owned()
 }
 
-fn line(call: &CallSummary) -> String {
+fn format_call(call: &CallSummary) -> String {
     let title = call.title.as_deref().unwrap_or(&call.tool);
     let status = match call.status {
         ToolCallStatus::Pending => "waits",

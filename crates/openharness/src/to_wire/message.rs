@@ -17,19 +17,22 @@ const SHORT_LINES: usize = 3;
 const SHORT_LETTERS: usize = 160;
 
 /// Returns the agent's messages as one; none if there is no text.
-pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<MessagePayload<'a>> {
+pub(super) fn message_payload<'a>(
+    shell: &ShellProfile,
+    told: &RunReport,
+) -> Option<MessagePayload<'a>> {
     let said = told.messages.iter().map(|text| visible_text(text));
     let said: Vec<_> = said.filter(|text| !text.trim().is_empty()).collect();
     let (text, format) = match shell.manner {
-        TextStyle::Markdown => (whole(shell, told, &said), TextFormat::Markdown),
+        TextStyle::Markdown => (join_messages(shell, told, &said), TextFormat::Markdown),
         TextStyle::Plain => (
-            markup::stripped(&whole(shell, told, &said)),
+            markup::strip_markup(&join_messages(shell, told, &said)),
             TextFormat::Text,
         ),
         // Only the last message has the result; earlier ones are about the course of the run.
         TextStyle::Short => {
-            let last = said.last().map(|text| markup::stripped(text));
-            (shortened(&last.unwrap_or_default()), TextFormat::Text)
+            let last = said.last().map(|text| markup::strip_markup(text));
+            (shorten(&last.unwrap_or_default()), TextFormat::Text)
         }
     };
     let text: Cow<'_, str> = text.into();
@@ -41,7 +44,7 @@ pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<Message
 }
 
 /// Returns text of any length and content as one short line.
-pub(super) fn line(words: &str) -> String {
+pub(super) fn to_short_line(words: &str) -> String {
     const LONGEST: usize = 500;
     let words = visible_text(words);
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -52,7 +55,7 @@ pub(super) fn line(words: &str) -> String {
 }
 
 /// Joins all messages; without cards, adds the fallback text of each artifact.
-fn whole(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> String {
+fn join_messages(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> String {
     let made = told
         .artifacts
         .iter()
@@ -63,7 +66,7 @@ fn whole(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> Strin
 }
 
 /// Returns the first few lines that are not blank, cut at the end of a word.
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let few: Vec<_> = lines.by_ref().take(SHORT_LINES).collect();
     let more = lines.next().is_some();
@@ -88,11 +91,11 @@ mod tests {
 
     #[test]
     fn short_texts_stay_and_long_ones_end_with_a_word() {
-        assert_eq!(shortened(""), "");
-        assert_eq!(shortened("Done.\n\nAll well.\n"), "Done.\nAll well.");
-        assert_eq!(shortened("a\nb\nc\n\nd"), "a\nb\nc …");
+        assert_eq!(shorten(""), "");
+        assert_eq!(shorten("Done.\n\nAll well.\n"), "Done.\nAll well.");
+        assert_eq!(shorten("a\nb\nc\n\nd"), "a\nb\nc …");
         let words = "word ".repeat(100);
-        let short = shortened(&words);
+        let short = shorten(&words);
         assert!(short.ends_with("word …"), "{short}");
         assert!(short.chars().count() <= SHORT_LETTERS + 2);
     }
@@ -100,11 +103,11 @@ mod tests {
     #[test]
     fn characters_of_any_width_stay_whole() {
         for letter in ["語", "é", "👩‍🔧", "ب"] {
-            let short = shortened(&letter.repeat(400));
+            let short = shorten(&letter.repeat(400));
             assert!(short.ends_with(" …"), "{short}");
             assert!(short.chars().count() <= SHORT_LETTERS + 2);
         }
         let exact = "x".repeat(SHORT_LETTERS);
-        assert_eq!(shortened(&exact), exact);
+        assert_eq!(shorten(&exact), exact);
     }
 }

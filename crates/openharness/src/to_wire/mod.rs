@@ -25,19 +25,19 @@ use crate::{
 };
 
 /// Returns the envelope that reports a run.
-pub(crate) fn answer(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> Vec<u8> {
-    let fault = failure(&told.state);
+pub(crate) fn run_response(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> Vec<u8> {
+    let fault = run_error(&told.state);
     let response = ResponsePayload {
         status: fault
             .as_ref()
             .map_or(ResponseStatus::Success, |_| ResponseStatus::Error),
         engine_latency_ms: Some(told.until.saturating_sub(told.began_at)),
         action_directives: Some(directives(asked, told, now)),
-        error: fault.as_ref().map(error),
+        error: fault.as_ref().map(response_error),
         continuation: Some(continuation(told)),
-        extensions: Some(ext::run(told)),
+        extensions: Some(ext::run_extension(told)),
     };
-    encoded(&OpenHarnessResponse::new(
+    encode(&OpenHarnessResponse::new(
         &asked.echo,
         &asked.shell.denied,
         response,
@@ -45,25 +45,25 @@ pub(crate) fn answer(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> 
 }
 
 /// Returns the envelope for an error.
-pub(crate) fn fault(echo: &EchoedIds, fault: &OpenHarnessError) -> Vec<u8> {
+pub(crate) fn error_response(echo: &EchoedIds, fault: &OpenHarnessError) -> Vec<u8> {
     let response = ResponsePayload {
         status: ResponseStatus::Error,
         engine_latency_ms: None,
         action_directives: Some(Vec::new()),
-        error: Some(error(fault)),
+        error: Some(response_error(fault)),
         continuation: None,
         extensions: None,
     };
-    encoded(&OpenHarnessResponse::new(echo, &[], response))
+    encode(&OpenHarnessResponse::new(echo, &[], response))
 }
 
-fn encoded(answer: &impl Serialize) -> Vec<u8> {
+fn encode(answer: &impl Serialize) -> Vec<u8> {
     // Every value in it has a form in JSON.
     serde_json::to_vec(answer).unwrap_or_default()
 }
 
 /// Returns the error for a run that failed. A stop that the agent decided on is no failure.
-fn failure(state: &RunPhase) -> Option<OpenHarnessError> {
+fn run_error(state: &RunPhase) -> Option<OpenHarnessError> {
     match state {
         RunPhase::Running | RunPhase::Parked => None,
         RunPhase::Ended(StopReason::Cancelled) => Some(OpenHarnessError::Cancelled),
@@ -80,11 +80,11 @@ fn failure(state: &RunPhase) -> Option<OpenHarnessError> {
     }
 }
 
-fn error(fault: &OpenHarnessError) -> ResponseError {
+fn response_error(fault: &OpenHarnessError) -> ResponseError {
     ResponseError {
         code: fault.code(),
-        message: message::line(&fault.to_string()),
-        retryable: fault.retryable(),
+        message: message::to_short_line(&fault.to_string()),
+        retryable: fault.is_retryable(),
         details: fault.details(),
     }
 }
@@ -101,23 +101,23 @@ fn directives<'a>(asked: &ShellRequest, told: &'a RunReport, now: Timestamp) -> 
     let shell = &asked.shell;
     let mut directives = Vec::new();
     directives.extend(
-        message::said(shell, told)
+        message::message_payload(shell, told)
             .map(DirectiveAction::RenderMessage)
-            .map(Directive::shown),
+            .map(Directive::for_display),
     );
     if shell.cards {
         directives.extend(
-            card::run(told)
+            card::run_card(told)
                 .map(DirectiveAction::RenderUi)
-                .map(Directive::shown),
+                .map(Directive::for_display),
         );
     }
     let asks = told
         .asks
         .iter()
-        .map(|ask| approval::of_tool(told, ask, now));
+        .map(|ask| approval::tool_directive(told, ask, now));
     let questions = told.questions.iter();
-    let questions = questions.map(|question| approval::of_person(told, question, now));
+    let questions = questions.map(|question| approval::question_directive(told, question, now));
     let several = told.asks.len() + told.questions.len() > 1;
     let execution = (shell.parallel && several).then_some(DirectiveExecution::Parallel);
     directives.extend(asks.chain(questions).map(|directive| Directive {
@@ -127,7 +127,7 @@ fn directives<'a>(asked: &ShellRequest, told: &'a RunReport, now: Timestamp) -> 
     if told.state == RunPhase::Running {
         directives.push(Directive {
             priority: DirectivePriority::Low,
-            ..Directive::shown(DirectiveAction::Noop(NoopPayload {
+            ..Directive::for_display(DirectiveAction::Noop(NoopPayload {
                 message: "Still at work. Ask again with this continuation to see how it goes on.",
                 continuation: continuation(told),
             }))

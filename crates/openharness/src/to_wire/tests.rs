@@ -9,7 +9,8 @@ use harn_model::{HitlKind, RiskLabel, ToolKind};
 use serde_json::{Value, json};
 
 use self::made::{
-    NOW, answers, asked, busy, command, edit, parked, plainly, question, receipt, told,
+    NOW, all_responses, busy_report, command_ask, edit_ask, parked_report, plain_request, question,
+    read_fixture, receipt, report,
 };
 use super::*;
 use crate::{
@@ -53,8 +54,8 @@ fn check(name: &str, encoded: &[u8]) {
 
 #[test]
 fn responses_match_the_fixtures() {
-    for (name, asked, told, _) in answers() {
-        check(name, &answer(&asked, &told, NOW));
+    for (name, asked, told, _) in all_responses() {
+        check(name, &run_response(&asked, &told, NOW));
     }
 }
 
@@ -64,12 +65,12 @@ fn errors_match_the_fixtures() {
         request_id: Some("req_1".to_owned()),
         correlation_id: Some("corr_1".to_owned()),
     };
-    for (name, wrong, _) in error::tests::every() {
-        check(&format!("fault-{name}"), &fault(&echo, &wrong));
+    for (name, wrong, _) in error::tests::every_error() {
+        check(&format!("fault-{name}"), &error_response(&echo, &wrong));
     }
     check(
         "fault-without-ids",
-        &fault(&EchoedIds::default(), &OpenHarnessError::NotJson),
+        &error_response(&EchoedIds::default(), &OpenHarnessError::NotJson),
     );
 }
 
@@ -86,9 +87,9 @@ fn readme_names_every_message() {
     ];
     let mut rows: Vec<(String, String)> = Vec::new();
     rows.extend(requests.map(|(name, shows)| (name.to_owned(), shows.to_owned())));
-    let runs = answers().into_iter();
+    let runs = all_responses().into_iter();
     rows.extend(runs.map(|(name, _, _, shows)| (name.to_owned(), shows.to_owned())));
-    for (name, wrong, when) in error::tests::every() {
+    for (name, wrong, when) in error::tests::every_error() {
         rows.push((
             format!("fault-{name}"),
             format!("`{}`: {when}", wrong.code()),
@@ -117,7 +118,7 @@ fn readme_names_every_message() {
 #[test]
 fn directives_are_in_order() {
     let both = |told: &RunReport, asked: &ShellRequest| -> Vec<_> {
-        let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
+        let answer: Value = serde_json::from_slice(&run_response(asked, told, NOW)).unwrap();
         let directives = answer["response"]["action_directives"]
             .as_array()
             .unwrap()
@@ -130,11 +131,11 @@ fn directives_are_in_order() {
     };
     let everything = RunReport {
         state: RunPhase::Running,
-        asks: vec![command()],
+        asks: vec![command_ask()],
         questions: vec![Arc::new(question(HitlKind::Question, "Which port?"))],
-        ..busy()
+        ..busy_report()
     };
-    let rich = asked("request", |_| {});
+    let rich = read_fixture("request", |_| {});
     let row =
         |action: &str, beside: bool| (action.to_owned(), beside.then(|| "parallel".to_owned()));
     let expected = [
@@ -145,14 +146,14 @@ fn directives_are_in_order() {
         row("noop", false),
     ];
     assert_eq!(both(&everything, &rich), expected);
-    let one = parked(vec![command()], Vec::new());
+    let one = parked_report(vec![command_ask()], Vec::new());
     assert_eq!(both(&one, &rich), [row("request_approval", false)]);
-    let two = parked(vec![command(), edit()], Vec::new());
+    let two = parked_report(vec![command_ask(), edit_ask()], Vec::new());
     let in_turn = [
         row("request_approval", false),
         row("request_approval", false),
     ];
-    assert_eq!(both(&two, &plainly()), in_turn);
+    assert_eq!(both(&two, &plain_request()), in_turn);
 }
 
 /// The doubtful cases of the draft: the schema rejects what the draft does not define as a response.
@@ -200,11 +201,11 @@ fn schema_rejects_invalid_responses() {
 fn risk_depends_on_the_tool_and_the_policy_labels() {
     use ToolKind as K;
     let tier = |kind: Option<ToolKind>, labels: Vec<RiskLabel>| {
-        let mut ask = edit();
+        let mut ask = edit_ask();
         ask.tool_call.kind = kind;
         ask.policy_decision = Some(receipt("", labels));
-        let told = told(RunPhase::Parked);
-        approval::of_tool(&told, &ask, NOW).risk_tier
+        let told = report(RunPhase::Parked);
+        approval::tool_directive(&told, &ask, NOW).risk_tier
     };
     let table = [
         (RiskTier::Safe, &[K::Read, K::Search, K::Think][..]),
@@ -226,25 +227,29 @@ fn risk_depends_on_the_tool_and_the_policy_labels() {
 
 #[test]
 fn overdue_deadline_is_zero() {
-    let told = told(RunPhase::Parked);
-    let late = command().deadline.unwrap() + 1;
+    let told = report(RunPhase::Parked);
+    let late = command_ask().deadline.unwrap() + 1;
     assert_eq!(
-        approval::of_tool(&told, &command(), late).deadline_ms,
+        approval::tool_directive(&told, &command_ask(), late).deadline_ms,
         Some(0)
     );
-    assert_eq!(approval::of_tool(&told, &edit(), late).deadline_ms, None);
+    assert_eq!(
+        approval::tool_directive(&told, &edit_ask(), late).deadline_ms,
+        None
+    );
 }
 
 #[test]
 fn control_sequences_are_removed_from_shown_text() {
-    let mut ask = command();
+    let mut ask = command_ask();
     ask.tool_call.title = Some("ls\u{1b}[2K\rrm -rf".to_owned());
     ask.tool_call.raw_input = json!({"command": "ls\u{1b}[2K"});
     let told = RunReport {
         messages: vec!["\u{1b}[31mred\u{7}".to_owned()],
-        ..parked(vec![ask], Vec::new())
+        ..parked_report(vec![ask], Vec::new())
     };
-    let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();
+    let answer: Value =
+        serde_json::from_slice(&run_response(&plain_request(), &told, NOW)).unwrap();
     let directives = &answer["response"]["action_directives"];
     assert_eq!(directives[0]["payload"]["text"], "red");
     assert_eq!(directives[1]["payload"]["title"], "lsrm -rf");
@@ -257,8 +262,9 @@ fn control_sequences_are_removed_from_shown_text() {
 #[test]
 fn error_of_an_agent_becomes_one_line() {
     let long = format!("it broke:\n\u{1b}[1m{}", "very ".repeat(200));
-    let told = told(RunPhase::Failed(long));
-    let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();
+    let told = report(RunPhase::Failed(long));
+    let answer: Value =
+        serde_json::from_slice(&run_response(&plain_request(), &told, NOW)).unwrap();
     let message = answer["response"]["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("it broke: very very"), "{message}");
     assert!(

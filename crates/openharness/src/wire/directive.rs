@@ -33,7 +33,7 @@ pub(crate) struct Directive<'a> {
 
 impl<'a> Directive<'a> {
     /// Creates a directive that only shows something.
-    pub(crate) fn shown(action: DirectiveAction<'a>) -> Self {
+    pub(crate) fn for_display(action: DirectiveAction<'a>) -> Self {
         Self {
             action,
             priority: DirectivePriority::Normal,

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use harn_testkit::openharness::{OpenHarnessShell, decides, says};
+use harn_testkit::openharness::{OpenHarnessShell, decision_request, intent_request};
 use serde_json::{Value, json};
 use tokio::{runtime::Handle, task::JoinSet, time::timeout};
 
 use crate::support::{Agent, PATIENCE};
 
-fn in_session(session: usize, request: &str, intent: &str) -> Value {
-    let mut message = says(request, intent);
+fn request_in_session(session: usize, request: &str, intent: &str) -> Value {
+    let mut message = intent_request(request, intent);
     message["request"]["context"]["session_id"] = json!(format!("sess_{session}"));
     message
 }
 
 /// Waits until at most this many tasks are alive.
-async fn calm(tasks: usize) {
+async fn wait_for_tasks(tasks: usize) {
     let calm = async {
         while Handle::current().metrics().num_alive_tasks() > tasks {
             tokio::task::yield_now().await;
@@ -30,15 +30,15 @@ async fn calm(tasks: usize) {
 async fn runs_without_a_waiting_request_count_against_the_limit() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.runs = 4);
-    let one = |session: usize| in_session(session, &format!("req_{session}"), "write");
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.runs = 4);
+    let one = |session: usize| request_in_session(session, &format!("req_{session}"), "write");
     let mut parked = Vec::new();
     // A quarter is reserved for other principals.
     for session in 0..3 {
         parked.push(shell.post(&one(session)).await);
     }
     assert_eq!(shell.post(&one(3)).await.code(), "too_many_requests");
-    let stop = decides("stop", &parked[0].continuation(), &json!({"cancel": true}));
+    let stop = decision_request("stop", &parked[0].continuation(), &json!({"cancel": true}));
     assert_eq!(shell.post(&stop).await.code(), "run_cancelled");
     assert_eq!(shell.post(&one(3)).await.state(), "parked");
 }
@@ -48,11 +48,11 @@ async fn idle_session_costs_one_task() {
     const SESSIONS: usize = 50;
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 16);
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.waiting = 16);
     let mut posts = JoinSet::new();
     for number in 0..SESSIONS * 4 {
         let shell = shell.clone();
-        let message = in_session(number % SESSIONS, &format!("req_{number}"), "hello");
+        let message = request_in_session(number % SESSIONS, &format!("req_{number}"), "hello");
         posts.spawn(async move { shell.post(&message).await.text() });
     }
     while let Some(text) = posts.join_next().await {
@@ -60,9 +60,9 @@ async fn idle_session_costs_one_task() {
     }
     assert_eq!(agent.turns(), SESSIONS * 4);
     // Each session has one task, that of the runtime; no task follows it.
-    calm(SESSIONS).await;
+    wait_for_tasks(SESSIONS).await;
     hub.hub().shutdown().await;
-    calm(0).await;
+    wait_for_tasks(0).await;
 }
 
 #[tokio::test]
@@ -75,36 +75,36 @@ async fn disconnected_shells_leave_no_task() {
         let mut posts = JoinSet::new();
         for number in 0..SESSIONS {
             let shell = shell.clone();
-            let message = in_session(number, &format!("req_{round}_{number}"), "wait");
+            let message = request_in_session(number, &format!("req_{round}_{number}"), "wait");
             posts.spawn(async move { shell.post(&message).await });
         }
         for _ in 0..SESSIONS {
-            agent.waits().await;
+            agent.wait_for_turn().await;
         }
         posts.shutdown().await;
         for _ in 0..SESSIONS {
-            agent.go_on();
+            agent.release_turn();
         }
-        calm(SESSIONS).await;
+        wait_for_tasks(SESSIONS).await;
         // A repeat of the request finds the run.
-        let message = in_session(0, &format!("req_{round}_0"), "wait");
+        let message = request_in_session(0, &format!("req_{round}_0"), "wait");
         assert_eq!(shell.post(&message).await.text(), "Working. Done.");
     }
     assert_eq!(agent.turns(), SESSIONS * 3);
     hub.hub().shutdown().await;
-    calm(0).await;
+    wait_for_tasks(0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prompts_of_a_session_run_one_after_another() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 64);
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.waiting = 64);
     let mut posts = JoinSet::new();
     for number in 0..60 {
         let shell = shell.clone();
         let intent = format!("word{number}");
-        let message = in_session(0, &format!("req_{number}"), &intent);
+        let message = request_in_session(0, &format!("req_{number}"), &intent);
         posts.spawn(async move { (shell.post(&message).await.text(), intent) });
     }
     while let Some(answer) = posts.join_next().await {
@@ -138,7 +138,7 @@ async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
     for round in 0..12 {
         let session = usize::try_from(dice.roll(12)).unwrap();
         let intent = ["hello", "write", "choose", "both"][usize::try_from(dice.roll(4)).unwrap()];
-        let message = in_session(session, &format!("p{player}r{round}"), intent);
+        let message = request_in_session(session, &format!("p{player}r{round}"), intent);
         let answer = match dice.roll(3) {
             0 => {
                 let gone = timeout(Duration::from_micros(dice.roll(2000)), shell.post(&message));
@@ -164,7 +164,7 @@ async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
                 _ => json!({"approval": {"id": answer.questions()[0], "decision": "reject"}}),
             };
             let id = format!("p{player}r{round}s{step}");
-            let decided = decides(&id, &answer.continuation(), &ours);
+            let decided = decision_request(&id, &answer.continuation(), &ours);
             answer = shell.post(&decided).await;
         }
         let over = ["ended", ""].contains(&answer.state()) || answer.code() == "run_cancelled";
@@ -178,7 +178,7 @@ async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
 async fn every_run_starts_once_and_ends() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| {
+    let shell = OpenHarnessShell::with_config(&hub, |config| {
         config.sessions = 4;
         config.waiting = 2;
     });
@@ -195,5 +195,5 @@ async fn every_run_starts_once_and_ends() {
     assert!(begun > 40, "{begun}");
     hub.hub().shutdown().await;
     drop(shell);
-    calm(0).await;
+    wait_for_tasks(0).await;
 }

@@ -6,12 +6,12 @@ use harn_model::Seq;
 use harn_openharness::PATHS;
 use harn_testkit::{
     TestHub, golden,
-    openharness::{OpenHarnessShell, decides, goes_on, says},
+    openharness::{OpenHarnessShell, continuation_request, decision_request, intent_request},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Agent, repository, session};
+use crate::support::{Agent, repository_path, session_of_run};
 
 /// All transcripts, to detect a file without a test.
 const TRANSCRIPTS: &[&str] = &[
@@ -41,11 +41,11 @@ const TRANSCRIPTS: &[&str] = &[
 
 #[test]
 fn every_file_has_its_test() {
-    if golden::updating() {
+    if golden::is_updating() {
         // The other tests are writing the files.
         return;
     }
-    let files = fs::read_dir(repository("fixtures/openharness")).unwrap();
+    let files = fs::read_dir(repository_path("fixtures/openharness")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names
         .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
@@ -56,14 +56,14 @@ fn every_file_has_its_test() {
 
 #[test]
 fn every_response_matches_the_schema() {
-    if golden::updating() {
+    if golden::is_updating() {
         return;
     }
-    let schema = repository("spec/schemas/openharness-response.schema.json");
+    let schema = repository_path("spec/schemas/openharness-response.schema.json");
     let schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
     for name in TRANSCRIPTS {
-        let lines = fs::read_to_string(file(name)).unwrap();
+        let lines = fs::read_to_string(transcript_path(name)).unwrap();
         for line in lines.lines() {
             let line: Value = serde_json::from_str(line).unwrap();
             if line["to"] == "client"
@@ -75,15 +75,15 @@ fn every_response_matches_the_schema() {
     }
 }
 
-fn file(name: &str) -> std::path::PathBuf {
-    repository(&format!("fixtures/openharness/{name}.jsonl"))
+fn transcript_path(name: &str) -> std::path::PathBuf {
+    repository_path(&format!("fixtures/openharness/{name}.jsonl"))
 }
 
 #[track_caller]
 fn check(hub: &TestHub, name: &str) {
     assert!(TRANSCRIPTS.contains(&name), "{name} is not in the list");
     let repair = "UPDATE_EXPECT=1 cargo test -p harn-openharness --test http";
-    golden::check(&file(name), &hub.recorder().transcript(), repair);
+    golden::check(&transcript_path(name), &hub.recorder().transcript(), repair);
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn minimal() {
         "request": {"context": {"user_intent": "hello"}},
     });
     for path in PATHS {
-        let answer = shell.at(path).post(&message).await;
+        let answer = shell.with_path(path).post(&message).await;
         assert_eq!(answer.text(), "You said hello.");
     }
     check(&hub, "minimal");
@@ -144,7 +144,7 @@ async fn an_im_bot_gets_a_card() {
 #[tokio::test]
 async fn a_capability_is_denied() {
     let hub = Agent::new().hub();
-    let mut message = says("req_1", "hello");
+    let mut message = intent_request("req_1", "hello");
     message["capabilities"] = json!({"openharness.streaming": true, "com.example.unknown": true});
     let answer = OpenHarnessShell::new(&hub).post(&message).await;
     assert!(answer.is_success());
@@ -156,12 +156,12 @@ async fn a_capability_is_denied() {
 
 /// Makes the agent ask, and decides.
 async fn approve(shell: &OpenHarnessShell, decision: &str) -> String {
-    let asked = shell.post(&says("req_1", "write a note")).await;
+    let asked = shell.post(&intent_request("req_1", "write a note")).await;
     assert_eq!(asked.state(), "parked");
     let questions = asked.questions();
     assert_eq!(questions.len(), 1);
     let approval = json!({"approval": {"id": questions[0], "decision": decision}});
-    let message = decides("req_2", &asked.continuation(), &approval);
+    let message = decision_request("req_2", &asked.continuation(), &approval);
     let done = shell.post(&message).await;
     assert_eq!(done.state(), "ended");
     done.text()
@@ -172,7 +172,7 @@ async fn a_tool_is_allowed_once() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "once").await, "It is in notes.txt.");
-    let again = shell.post(&says("req_3", "write a note")).await;
+    let again = shell.post(&intent_request("req_3", "write a note")).await;
     assert_eq!(again.state(), "parked");
     check(&hub, "approval-allowed");
 }
@@ -182,7 +182,7 @@ async fn a_tool_is_allowed_always() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "always").await, "It is in notes.txt.");
-    let again = shell.post(&says("req_3", "write a note")).await;
+    let again = shell.post(&intent_request("req_3", "write a note")).await;
     assert_eq!(again.text(), "It is in notes.txt.");
     check(&hub, "approval-always");
 }
@@ -200,8 +200,8 @@ async fn a_yes_as_text_approves_nothing() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let asked = shell.post(&says("req_1", "write a note")).await;
-    let mut yes = goes_on("req_2", &asked.continuation());
+    let asked = shell.post(&intent_request("req_1", "write a note")).await;
+    let mut yes = continuation_request("req_2", &asked.continuation());
     yes["request"]["context"]["user_intent"] = json!("yes");
     let again = shell.post(&yes).await;
     assert_eq!(
@@ -216,7 +216,7 @@ async fn a_yes_as_text_approves_nothing() {
 async fn simultaneous_questions_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
-    let asked = shell.post(&says("req_1", "both of them")).await;
+    let asked = shell.post(&intent_request("req_1", "both of them")).await;
     let questions = asked.questions();
     assert_eq!(questions.len(), 2);
     let unknown = json!({"approval": [
@@ -224,18 +224,18 @@ async fn simultaneous_questions_are_in_one_response() {
         {"id": "ask-99", "decision": "once"},
     ]});
     let refused = shell
-        .post(&decides("req_2", &asked.continuation(), &unknown))
+        .post(&decision_request("req_2", &asked.continuation(), &unknown))
         .await;
     assert_eq!(refused.code(), "approval_not_found");
     let first = json!({"approval": {"id": questions[0], "decision": "once"}});
     let one = shell
-        .post(&decides("req_3", &asked.continuation(), &first))
+        .post(&decision_request("req_3", &asked.continuation(), &first))
         .await;
     assert_eq!(one.state(), "parked");
     assert_eq!(one.questions(), questions[1..]);
     let second = json!({"approval": {"id": questions[1], "decision": "reject"}});
     let both = shell
-        .post(&decides("req_4", &one.continuation(), &second))
+        .post(&decision_request("req_4", &one.continuation(), &second))
         .await;
     assert_eq!(both.text(), "One true, two false.");
     check(&hub, "approval-several");
@@ -246,12 +246,12 @@ async fn simultaneous_questions_are_in_one_response() {
 async fn questions_in_quick_succession_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
-    let asked = shell.post(&says("req_1", "later")).await;
+    let asked = shell.post(&intent_request("req_1", "later")).await;
     let questions = asked.questions();
     assert_eq!(questions.len(), 2, "{questions:?}");
     let decision = |id: &String| json!({"id": id, "decision": "once"});
     let both: Vec<_> = questions.iter().map(decision).collect();
-    let both = decides("req_2", &asked.continuation(), &json!({ "approval": both }));
+    let both = decision_request("req_2", &asked.continuation(), &json!({ "approval": both }));
     assert_eq!(shell.post(&both).await.text(), "One true, two true.");
 }
 
@@ -260,7 +260,7 @@ async fn attachment_without_reference_is_denied_and_the_run_continues() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let mut message = says("req_1", "hello");
+    let mut message = intent_request("req_1", "hello");
     message["request"]["context"]["attachments"] = json!([
         {"ref_id": "att_1", "thumbnail": "iVBORw0KGgo", "data": "c2VjcmV0"},
         {},
@@ -272,7 +272,7 @@ async fn attachment_without_reference_is_denied_and_the_run_continues() {
     let denials = answer.envelope["capability_denials"].as_array().unwrap();
     let codes: Vec<_> = denials.iter().map(|it| &it["code"]).collect();
     assert_eq!(codes, ["not_supported", "missing_reference"]);
-    let seen = agent.seen().join("");
+    let seen = agent.prompts().join("");
     assert!(seen.contains("openharness-ref:att_1"), "{seen}");
     assert!(
         !seen.contains("secret") && !seen.contains("c2VjcmV0"),
@@ -299,12 +299,12 @@ async fn intent_may_be_structured() {
         let answer = shell.post(&message).await;
         assert_eq!(answer.state(), "ended");
         // A poll that repeats the hint starts nothing.
-        let mut again = goes_on(&format!("{id}_again"), &answer.continuation());
+        let mut again = continuation_request(&format!("{id}_again"), &answer.continuation());
         again["request"]["context"]["task_hint"] = json!({"sop_id": "sop_onboard"});
         assert_eq!(shell.post(&again).await.state(), "ended");
     }
     assert_eq!(agent.turns(), 3);
-    let seen = agent.seen();
+    let seen = agent.prompts();
     assert!(
         seen[0].contains(r#"{\"goal\":\"sum\",\"of\":[1,2]}"#),
         "{seen:?}"
@@ -318,18 +318,18 @@ async fn intent_may_be_structured() {
 async fn a_question_is_answered() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
-    let asked = shell.post(&says("req_1", "choose a port")).await;
+    let asked = shell.post(&intent_request("req_1", "choose a port")).await;
     let questions = asked.questions();
     assert_eq!(asked.state(), "parked");
     let wrong = json!({"answer": {"id": questions[0], "text": "80"}});
-    let wrong = decides("req_2", &asked.continuation(), &wrong);
+    let wrong = decision_request("req_2", &asked.continuation(), &wrong);
     assert_eq!(shell.post(&wrong).await.code(), "invalid_request");
     let right = json!({"answer": {"id": questions[0], "text": "9090"}});
-    let right = decides("req_3", &asked.continuation(), &right);
+    let right = decision_request("req_3", &asked.continuation(), &right);
     assert_eq!(shell.post(&right).await.text(), "Port 9090.");
-    let asked = shell.post(&says("req_4", "deploy it")).await;
+    let asked = shell.post(&intent_request("req_4", "deploy it")).await;
     let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
-    let yes = decides("req_5", &asked.continuation(), &yes);
+    let yes = decision_request("req_5", &asked.continuation(), &yes);
     assert_eq!(shell.post(&yes).await.text(), "Deployed.");
     check(&hub, "question");
 }
@@ -339,20 +339,20 @@ async fn a_run_takes_longer_than_a_shell_waits() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let running = shell.post(&says("req_1", "wait for it")).await;
+    let running = shell.post(&intent_request("req_1", "wait for it")).await;
     assert_eq!((running.state(), &*running.text()), ("running", "Working."));
-    agent.waits().await;
-    agent.go_on();
-    let rest = goes_on("req_2", &running.continuation());
+    agent.wait_for_turn().await;
+    agent.release_turn();
+    let rest = continuation_request("req_2", &running.continuation());
     let rest = shell.post(&rest).await;
     assert_eq!((rest.state(), &*rest.text()), ("ended", " Done."));
-    let nothing = goes_on("req_3", &rest.continuation());
+    let nothing = continuation_request("req_3", &rest.continuation());
     let nothing = shell.post(&nothing).await;
     assert_eq!((nothing.state(), &*nothing.text()), ("ended", ""));
     let run = json!({"run_id": running.continuation()["run_id"]});
-    let all = shell.post(&goes_on("req_4", &run)).await;
+    let all = shell.post(&continuation_request("req_4", &run)).await;
     assert_eq!(all.text(), "Working. Done.");
-    let mut more = goes_on("req_5", &rest.continuation());
+    let mut more = continuation_request("req_5", &rest.continuation());
     more["request"]["context"]["user_intent"] = json!("hello");
     let more = shell.post(&more).await;
     assert_eq!(more.text(), "You said hello.");
@@ -364,15 +364,15 @@ async fn a_run_is_cancelled() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let running = shell.post(&says("req_1", "wait for it")).await;
-    let stop = decides("req_2", &running.continuation(), &json!({"cancel": true}));
+    let running = shell.post(&intent_request("req_1", "wait for it")).await;
+    let stop = decision_request("req_2", &running.continuation(), &json!({"cancel": true}));
     let stopped = shell.post(&stop).await;
     assert_eq!(stopped.code(), "run_cancelled");
     // A repeat gets the same response and stops nothing.
     let again = shell.post(&stop).await;
     assert_eq!(again.bytes, stopped.bytes);
-    let asked = shell.post(&says("req_3", "write a note")).await;
-    let stop = decides("req_4", &asked.continuation(), &json!({"cancel": true}));
+    let asked = shell.post(&intent_request("req_3", "write a note")).await;
+    let stop = decision_request("req_4", &asked.continuation(), &json!({"cancel": true}));
     assert_eq!(shell.post(&stop).await.code(), "run_cancelled");
     check(&hub, "cancel");
 }
@@ -381,7 +381,7 @@ async fn a_run_is_cancelled() {
 async fn an_agent_fails() {
     let hub = Agent::new().hub();
     let failed = OpenHarnessShell::new(&hub)
-        .post(&says("req_1", "fail"))
+        .post(&intent_request("req_1", "fail"))
         .await;
     assert!(!failed.is_success());
     assert_eq!(failed.text(), "Let me see.");
@@ -393,13 +393,13 @@ async fn repeat_after_a_disconnect_gets_the_response() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let message = says("req_1", "wait for it");
+    let message = intent_request("req_1", "wait for it");
     tokio::select! {
         answer = shell.post(&message) => panic!("{answer:?}"),
-        () = agent.waits() => {}
+        () = agent.wait_for_turn() => {}
     }
-    hub.recorder().note("the Shell gives up");
-    agent.go_on();
+    hub.recorder().record_note("the Shell gives up");
+    agent.release_turn();
     let answer = shell.post(&message).await;
     assert_eq!(answer.text(), "Working. Done.");
     assert_eq!(agent.turns(), 1);
@@ -411,13 +411,13 @@ async fn a_request_is_joined_while_it_runs() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
-    let message = says("req_1", "wait for it");
+    let message = intent_request("req_1", "wait for it");
     let second = async {
-        agent.waits().await;
+        agent.wait_for_turn().await;
         let joined = shell.post(&message);
         let go_on = async {
             tokio::task::yield_now().await;
-            agent.go_on();
+            agent.release_turn();
         };
         tokio::join!(joined, go_on).0
     };
@@ -432,8 +432,8 @@ async fn a_request_is_joined_while_it_runs() {
 async fn reused_request_id_is_a_conflict() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
-    shell.post(&says("req_1", "hello")).await;
-    let other = shell.post(&says("req_1", "goodbye")).await;
+    shell.post(&intent_request("req_1", "hello")).await;
+    let other = shell.post(&intent_request("req_1", "goodbye")).await;
     assert_eq!(other.code(), "request_id_conflict");
     check(&hub, "conflict");
 }
@@ -442,18 +442,22 @@ async fn reused_request_id_is_a_conflict() {
 async fn session_rejects_a_prompt_when_its_queue_is_full() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 1);
-    let running = shell.post(&says("req_1", "wait for it")).await;
-    let waiting = shell.post(&says("req_2", "hello")).await;
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.waiting = 1);
+    let running = shell.post(&intent_request("req_1", "wait for it")).await;
+    let waiting = shell.post(&intent_request("req_2", "hello")).await;
     assert_eq!((waiting.state(), &*waiting.text()), ("running", ""));
-    let busy = says("req_3", "hello");
+    let busy = intent_request("req_3", "hello");
     assert_eq!(shell.post(&busy).await.code(), "engine_busy");
-    agent.waits().await;
-    agent.go_on();
-    let rest = goes_on("req_4", &running.continuation());
+    agent.wait_for_turn().await;
+    agent.release_turn();
+    let rest = continuation_request("req_4", &running.continuation());
     assert_eq!(shell.post(&rest).await.state(), "ended");
     // Whether the next prompt waits shows in the positions after it, so send it when nothing runs.
-    let session = hub.hub().open(&session(&running), None).await.unwrap();
+    let session = hub
+        .hub()
+        .open(&session_of_run(&running), None)
+        .await
+        .unwrap();
     let mut events = session.subscribe(Seq::ZERO);
     while session.view().ended_turns < 2 {
         events.next().await.unwrap();
@@ -467,21 +471,21 @@ async fn session_rejects_a_prompt_when_its_queue_is_full() {
 async fn repeat_after_a_restart_gets_the_same_response() {
     let agent = Agent::new();
     let mut hub = agent.hub();
-    let message = says("req_1", "hello");
+    let message = intent_request("req_1", "hello");
     let first = OpenHarnessShell::new(&hub).post(&message).await;
     hub.restart().await;
-    hub.recorder().note("the engine starts anew");
+    hub.recorder().record_note("the engine starts anew");
     let shell = OpenHarnessShell::new(&hub);
     let again = shell.post(&message).await;
     assert_eq!(again.bytes, first.bytes);
-    let conflict = shell.post(&says("req_1", "goodbye")).await;
+    let conflict = shell.post(&intent_request("req_1", "goodbye")).await;
     assert_eq!(conflict.code(), "request_id_conflict");
     hub.restart().await;
-    hub.recorder().note("the engine starts anew");
+    hub.recorder().record_note("the engine starts anew");
     let shell = OpenHarnessShell::new(&hub);
-    let conflict = shell.post(&says("req_1", "goodbye")).await;
+    let conflict = shell.post(&intent_request("req_1", "goodbye")).await;
     assert_eq!(conflict.code(), "request_id_conflict");
-    let mut more = goes_on("req_2", &first.continuation());
+    let mut more = continuation_request("req_2", &first.continuation());
     more["request"]["context"]["user_intent"] = json!("goodbye");
     assert_eq!(shell.post(&more).await.text(), "You said goodbye.");
     assert_eq!(agent.turns(), 2);
@@ -493,7 +497,7 @@ async fn run_is_interrupted_by_a_crash() {
     let agent = Agent::new();
     let dying = agent.hub();
     let hub = Agent::new().hub();
-    let message = says("req_1", "wait for it");
+    let message = intent_request("req_1", "wait for it");
     let running = OpenHarnessShell::new(&dying)
         .recorded_with(&hub)
         .post(&message)
@@ -501,9 +505,12 @@ async fn run_is_interrupted_by_a_crash() {
     assert_eq!(running.state(), "running");
     // The state of a process that is killed now.
     copy(&dying.state_dir(), &hub.state_dir());
-    hub.recorder().note("the engine is killed, and starts anew");
+    hub.recorder()
+        .record_note("the engine is killed, and starts anew");
     let shell = OpenHarnessShell::new(&hub);
-    let cut = shell.post(&goes_on("req_2", &running.continuation())).await;
+    let cut = shell
+        .post(&continuation_request("req_2", &running.continuation()))
+        .await;
     assert_eq!(cut.state(), "interrupted");
     let again = shell.post(&message).await;
     assert_eq!((again.state(), &*again.text()), ("interrupted", "Working."));
@@ -528,16 +535,16 @@ async fn shutdown_answers_a_waiting_request() {
     let agent = Agent::new();
     let hub = agent.hub();
     let ending = CancellationToken::new();
-    let shell = OpenHarnessShell::with(&hub, |config| config.ending = ending.clone());
-    let message = says("req_1", "wait for it");
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.ending = ending.clone());
+    let message = intent_request("req_1", "wait for it");
     let end = async {
-        agent.waits().await;
+        agent.wait_for_turn().await;
         ending.cancel();
         hub.hub().shutdown().await;
     };
     let (answer, ()) = tokio::join!(shell.post(&message), end);
     assert_eq!(answer.code(), "run_cancelled");
-    let late = shell.post(&says("req_2", "hello")).await;
+    let late = shell.post(&intent_request("req_2", "hello")).await;
     assert_eq!(late.code(), "engine_unavailable");
     check(&hub, "ending");
 }
@@ -546,11 +553,11 @@ async fn shutdown_answers_a_waiting_request() {
 async fn bad_input_gets_an_envelope() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 2048);
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.body_bytes = 2048);
     let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
     let text = |message: Value| message.to_string();
     let with = |at: &str, value: Value| {
-        let mut message = says("req_1", "hello");
+        let mut message = intent_request("req_1", "hello");
         let (parent, name) = at.rsplit_once('/').unwrap();
         message.pointer_mut(parent).unwrap()[name] = value;
         message.to_string()
@@ -562,7 +569,7 @@ async fn bad_input_gets_an_envelope() {
         ("\u{feff}{}".to_owned(), 400, "invalid_request"),
         ("[]".to_owned(), 400, "invalid_request"),
         (
-            text(json!([says("req_1", "hello")])),
+            text(json!([intent_request("req_1", "hello")])),
             400,
             "invalid_request",
         ),
@@ -659,6 +666,11 @@ async fn bad_input_gets_an_envelope() {
     }
     assert_eq!(agent.turns(), 0);
     // The bad input has no lasting effect.
-    assert!(shell.post(&says("req_1", "hello")).await.is_success());
+    assert!(
+        shell
+            .post(&intent_request("req_1", "hello"))
+            .await
+            .is_success()
+    );
     check(&hub, "bad-input");
 }

@@ -3,7 +3,7 @@
 use axum::Extension;
 use harn_model::Principal;
 use harn_openharness::{OpenHarnessConfig, PATHS, routes};
-use harn_testkit::openharness::says;
+use harn_testkit::openharness::intent_request;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -34,11 +34,11 @@ async fn a_connection_that_breaks_changes_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
-    let message = says("req_1", "wait");
+    let message = intent_request("req_1", "wait");
     let broken = send(address, &message).await;
-    agent.waits().await;
+    agent.wait_for_turn().await;
     drop(broken);
-    agent.go_on();
+    agent.release_turn();
     let mut whole = send(address, &message).await;
     let mut answer = String::new();
     let read = timeout(PATIENCE, whole.read_to_string(&mut answer)).await;

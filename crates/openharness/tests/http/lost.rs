@@ -14,7 +14,7 @@ use harn_journal::{
     Store, StoreListing,
 };
 use harn_model::{Envelope, SessionId};
-use harn_testkit::openharness::{OpenHarnessShell, says};
+use harn_testkit::openharness::{OpenHarnessShell, intent_request};
 use tokio::time::timeout;
 
 use crate::support::{Agent, PATIENCE};
@@ -97,11 +97,11 @@ async fn full_disk_is_reported_and_the_run_does_not_start_again() {
     });
     let hub = hub.build();
     let shell = OpenHarnessShell::new(&hub);
-    let message = says("req_1", "wait");
+    let message = intent_request("req_1", "wait");
     let fill = async {
-        agent.waits().await;
+        agent.wait_for_turn().await;
         full.store(true, Ordering::SeqCst);
-        agent.go_on();
+        agent.release_turn();
     };
     let both = async { tokio::join!(shell.post(&message), fill).0 };
     let lost = timeout(PATIENCE, both).await.unwrap();
@@ -113,6 +113,6 @@ async fn full_disk_is_reported_and_the_run_does_not_start_again() {
     assert_eq!(again.text(), "Working.");
     assert_eq!(agent.turns(), 1);
     // The session continues.
-    let next = shell.post(&says("req_2", "hello")).await;
+    let next = shell.post(&intent_request("req_2", "hello")).await;
     assert_eq!(next.text(), "You said hello.");
 }

@@ -11,12 +11,12 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 use harn_openharness::{PATHS, refusal};
-use harn_testkit::openharness::{OpenHarnessShell, ShellResponse, says};
+use harn_testkit::openharness::{OpenHarnessShell, ShellResponse, intent_request};
 use serde_json::Value;
 
 use crate::support::Agent;
 
-async fn ask(shell: &OpenHarnessShell, method: &str, kind: Option<&str>) -> ShellResponse {
+async fn send_request(shell: &OpenHarnessShell, method: &str, kind: Option<&str>) -> ShellResponse {
     let mut request = Request::builder().method(method).uri(PATHS[1]);
     if let Some(kind) = kind {
         request = request.header("content-type", kind);
@@ -24,7 +24,7 @@ async fn ask(shell: &OpenHarnessShell, method: &str, kind: Option<&str>) -> Shel
     let request = request.header("x-request-id", "req_h");
     let request = request.header("x-correlation-id", "no good");
     shell
-        .send(request, says("req_1", "hello").to_string())
+        .send(request, intent_request("req_1", "hello").to_string())
         .await
 }
 
@@ -34,7 +34,7 @@ async fn other_methods_media_types_and_anonymous_requests_are_rejected() {
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
     for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
-        let answer = ask(&shell, method, Some("application/json")).await;
+        let answer = send_request(&shell, method, Some("application/json")).await;
         assert_eq!(answer.http, StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(answer.headers["allow"], "POST");
         assert_eq!(answer.envelope["request_id"], "req_h");
@@ -46,10 +46,10 @@ async fn other_methods_media_types_and_anonymous_requests_are_rejected() {
         "application/+json",
         "image/svg+json",
     ] {
-        let answer = ask(&shell, "POST", Some(kind)).await;
+        let answer = send_request(&shell, "POST", Some(kind)).await;
         assert_eq!(answer.http, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{kind}");
     }
-    let nobody = ask(&shell.of(None), "POST", Some("application/json")).await;
+    let nobody = send_request(&shell.for_principal(None), "POST", Some("application/json")).await;
     assert_eq!(nobody.http, StatusCode::UNAUTHORIZED);
     assert_eq!(agent.turns(), 0);
     let kinds = [
@@ -59,14 +59,17 @@ async fn other_methods_media_types_and_anonymous_requests_are_rejected() {
         Some("application/vnd.openharness+json"),
     ];
     for kind in kinds {
-        assert!(ask(&shell, "POST", kind).await.is_success(), "{kind:?}");
+        assert!(
+            send_request(&shell, "POST", kind).await.is_success(),
+            "{kind:?}"
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn slow_and_endless_bodies_are_rejected() {
     let hub = Agent::new().hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.body_bytes = 1000);
     let post = |body| Request::post(PATHS[0]).body(body).unwrap();
     let chunk = |_| Ok::<_, std::io::Error>("          ");
     let never = stream::iter([0]).map(chunk).chain(stream::pending());
@@ -88,7 +91,7 @@ async fn slow_and_endless_bodies_are_rejected() {
 }
 
 /// Returns the status, and the number of chunks that were sent before the response.
-async fn sent_before_the_answer(
+async fn count_chunks_before_response(
     shell: &OpenHarnessShell,
     request: axum::http::request::Builder,
 ) -> (u16, usize) {
@@ -106,18 +109,18 @@ async fn sent_before_the_answer(
 #[tokio::test]
 async fn client_that_sends_the_whole_body_first_gets_the_error() {
     let hub = Agent::new().hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.body_bytes = 1000);
     let post = || Request::post(PATHS[0]);
-    let long = sent_before_the_answer(&shell, post()).await;
+    let long = count_chunks_before_response(&shell, post()).await;
     assert_eq!(long, (413, 20));
     let announced = post().header("content-length", "2000");
-    let announced = sent_before_the_answer(&shell, announced).await;
+    let announced = count_chunks_before_response(&shell, announced).await;
     assert_eq!(announced, (413, 20));
     let other = post().header("content-type", "text/plain");
-    assert_eq!(sent_before_the_answer(&shell, other).await, (415, 20));
+    assert_eq!(count_chunks_before_response(&shell, other).await, (415, 20));
     let asks_first = post().header("content-length", "2000");
     let asks_first = asks_first.header("expect", "100-continue");
-    let asks_first = sent_before_the_answer(&shell, asks_first).await;
+    let asks_first = count_chunks_before_response(&shell, asks_first).await;
     assert_eq!(asks_first, (413, 0), "it is not told to send it");
 }
 
@@ -135,29 +138,42 @@ async fn a_body_that_breaks_off_is_not_too_long() {
 async fn requests_over_the_limit_are_rejected() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = OpenHarnessShell::with(&hub, |config| config.requests = 4);
-    let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
+    let shell = OpenHarnessShell::with_config(&hub, |config| config.requests = 4);
+    let (ada, bob) = (
+        shell.for_principal(Some("ada")),
+        shell.for_principal(Some("bob")),
+    );
     let mut waiting = tokio::task::JoinSet::new();
     for number in 0..3 {
         let ada = ada.clone();
         waiting.spawn(async move {
-            let mut message = says(&format!("req_{number}"), "wait");
+            let mut message = intent_request(&format!("req_{number}"), "wait");
             message["request"]["context"]["session_id"] = number.to_string().into();
             ada.post(&message).await
         });
-        agent.waits().await;
+        agent.wait_for_turn().await;
     }
-    let refused = ada.post_bytes(says("req_9", "hello").to_string()).await;
+    let refused = ada
+        .post_bytes(intent_request("req_9", "hello").to_string())
+        .await;
     assert_eq!(refused.http, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.headers["retry-after"], "1");
-    assert!(bob.post(&says("req_1", "hello")).await.is_success());
+    assert!(
+        bob.post(&intent_request("req_1", "hello"))
+            .await
+            .is_success()
+    );
     for _ in 0..3 {
-        agent.go_on();
+        agent.release_turn();
     }
     while let Some(answer) = waiting.join_next().await {
         assert_eq!(answer.unwrap().text(), "Working. Done.");
     }
-    assert!(ada.post(&says("req_9", "hello")).await.is_success());
+    assert!(
+        ada.post(&intent_request("req_9", "hello"))
+            .await
+            .is_success()
+    );
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use harn_testkit::openharness::{OpenHarnessShell, says};
+use harn_testkit::openharness::{OpenHarnessShell, intent_request};
 use serde_json::{Value, json};
 
 use crate::support::Agent;
@@ -28,7 +28,7 @@ impl io::Write for Log {
     }
 }
 
-fn holds(bytes: &[u8]) -> bool {
+fn contains_canary(bytes: &[u8]) -> bool {
     bytes
         .windows(CANARY.len())
         .any(|it| it == CANARY.as_bytes())
@@ -41,7 +41,11 @@ fn search(folder: &Path, read: &mut usize) {
             search(&path, read);
         } else {
             *read += 1;
-            assert!(!holds(&fs::read(&path).unwrap()), "{}", path.display());
+            assert!(
+                !contains_canary(&fs::read(&path).unwrap()),
+                "{}",
+                path.display()
+            );
         }
     }
 }
@@ -63,7 +67,7 @@ async fn secrets_are_not_stored_logged_or_returned() {
         "tenant_id": CANARY, "credential_ref": CANARY, "session_id": CANARY, "token": CANARY,
     });
     let state = json!({"privacy_tier": "secret", "os": CANARY, "clipboard": [CANARY]});
-    let mut message = says("req_1", "hello");
+    let mut message = intent_request("req_1", "hello");
     message["request"]["auth"] = auth;
     message["request"]["extensions"] = json!({"com.example": CANARY});
     message["request"]["context"]["environment_state"] = state;
@@ -83,9 +87,9 @@ async fn secrets_are_not_stored_logged_or_returned() {
     }
     assert!(answers[1].is_success());
     for answer in &answers {
-        assert!(!holds(&answer.bytes), "{:?}", answer.envelope);
+        assert!(!contains_canary(&answer.bytes), "{:?}", answer.envelope);
         let headers = format!("{:?}", answer.headers);
-        assert!(!holds(headers.as_bytes()), "{headers}");
+        assert!(!contains_canary(headers.as_bytes()), "{headers}");
     }
     // Data that is not secret reaches the agent, which accepts resources.
     let mut open = message.clone();
@@ -93,15 +97,15 @@ async fn secrets_are_not_stored_logged_or_returned() {
     let state: Value = json!({"privacy_tier": "restricted", "os": "plan9"});
     open["request"]["context"]["environment_state"] = state;
     assert!(shell.post(&open).await.is_success());
-    let seen = agent.seen();
+    let seen = agent.prompts();
     assert_eq!(seen.len(), 3);
     assert!(seen[2].contains("plan9"), "{}", seen[2]);
-    assert!(!holds(seen.join("\n").as_bytes()));
+    assert!(!contains_canary(seen.join("\n").as_bytes()));
     hub.hub().shutdown().await;
     let mut read = 0;
     search(&hub.state_dir(), &mut read);
     assert!(read >= 2, "{read} files");
     let log = log.0.lock().unwrap();
     assert!(!log.is_empty());
-    assert!(!holds(&log), "{}", String::from_utf8_lossy(&log));
+    assert!(!contains_canary(&log), "{}", String::from_utf8_lossy(&log));
 }

@@ -23,7 +23,7 @@ use tokio::{sync::Semaphore, time::timeout};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the session of a run.
-pub(crate) fn session(answer: &ShellResponse) -> SessionId {
+pub(crate) fn session_of_run(answer: &ShellResponse) -> SessionId {
     let continuation = answer.continuation();
     let run = continuation["run_id"].as_str().unwrap();
     let (session, _) = run.strip_prefix("run_").unwrap().split_once('.').unwrap();
@@ -55,18 +55,18 @@ impl Agent {
     }
 
     /// Returns the prompts that reached it.
-    pub(crate) fn seen(&self) -> Vec<String> {
+    pub(crate) fn prompts(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Waits until a turn has reached the gate.
-    pub(crate) async fn waits(&self) {
+    pub(crate) async fn wait_for_turn(&self) {
         let waits = timeout(PATIENCE, self.waiting.acquire()).await;
         waits.unwrap().unwrap().forget();
     }
 
     /// Lets a turn through the gate.
-    pub(crate) fn go_on(&self) {
+    pub(crate) fn release_turn(&self) {
         self.gate.add_permits(1);
     }
 
@@ -78,17 +78,18 @@ impl Agent {
         let agent = self.clone();
         let script = ScriptedAgent::new(move |cx| {
             let agent = agent.clone();
-            async move { agent.turn(cx).await }
+            async move { agent.run_turn(cx).await }
         });
         let takes = PromptSupport {
             embedded: true,
             ..PromptSupport::default()
         };
         let rules = MemoryRules::new("auto_approve = [\"read_file\"]");
-        TestHub::builder(script.takes(takes)).config(move |config| config.rules = rules.clone())
+        TestHub::builder(script.prompt_support(takes))
+            .config(move |config| config.rules = rules.clone())
     }
 
-    async fn turn(&self, cx: TurnContext) -> Result<StopReason, AgentError> {
+    async fn run_turn(&self, cx: TurnContext) -> Result<StopReason, AgentError> {
         self.turns.fetch_add(1, Ordering::SeqCst);
         let prompt = format!("{:?}", cx.prompt());
         self.seen.lock().unwrap().push(prompt);
@@ -98,7 +99,7 @@ impl Agent {
             "work" => work(&cx).await?,
             "write" => write(&cx, "notes.txt").await?,
             "both" => {
-                let asked = (may(&cx, "one"), may(&cx, "two"));
+                let asked = (ask_permission(&cx, "one"), ask_permission(&cx, "two"));
                 let (one, two) = tokio::try_join!(asked.0, asked.1)?;
                 cx.say(format!("One {one}, two {two}.")).await?;
             }
@@ -106,9 +107,9 @@ impl Agent {
                 // The first question is open, and its Shell has had time to receive it.
                 let second = async {
                     tokio::time::sleep(Duration::from_millis(50)).await;
-                    may(&cx, "two").await
+                    ask_permission(&cx, "two").await
                 };
-                let (one, two) = tokio::try_join!(may(&cx, "one"), second)?;
+                let (one, two) = tokio::try_join!(ask_permission(&cx, "one"), second)?;
                 cx.say(format!("One {one}, two {two}.")).await?;
             }
             "choose" => {
@@ -190,7 +191,7 @@ async fn write(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
 }
 
 /// Asks about a call directly: without a check of the rules, the question is open at once.
-async fn may(cx: &TurnContext, what: &str) -> Result<bool, AgentError> {
+async fn ask_permission(cx: &TurnContext, what: &str) -> Result<bool, AgentError> {
     let option = |id: &str, kind| PermissionOption {
         option_id: id.to_owned(),
         name: id.to_owned(),
@@ -206,7 +207,7 @@ async fn may(cx: &TurnContext, what: &str) -> Result<bool, AgentError> {
     Ok(decision.allows())
 }
 
-pub(crate) fn repository(path: &str) -> PathBuf {
+pub(crate) fn repository_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)

@@ -17,7 +17,7 @@ use crate::{
 /// Files that discard or display what is written.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
-pub(super) fn paths<'a>(
+pub(super) fn check_paths<'a>(
     facts: &CallFacts<'a>,
     layers: &[PolicyLayer],
     strongest: &mut StrongestOpinion<'a>,
@@ -28,7 +28,7 @@ pub(super) fn paths<'a>(
             PathScope::Inside => {}
             PathScope::Dangling | PathScope::Invalid => {
                 let label = RiskLabel::InvalidPath;
-                strongest.say_risk(label, PolicyAction::Deny, OpinionSource::Untold(path));
+                strongest.record_risk(label, PolicyAction::Deny, OpinionSource::Untold(path));
             }
             PathScope::Outside => {
                 strongest.labels.push(RiskLabel::ExternalPath);
@@ -38,19 +38,19 @@ pub(super) fn paths<'a>(
                     rules.any(|rule| layer::names_outside(rule, facts, target))
                 });
                 if !named {
-                    strongest.say(PolicyAction::Deny, OpinionSource::Outside(path));
+                    strongest.record(PolicyAction::Deny, OpinionSource::Outside(path));
                 }
             }
         }
         if path.protected && facts.call.writes() {
             let source = OpinionSource::Protected(path.info.display());
-            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
+            strongest.record_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         }
     }
 }
 
 /// Checks the command, its redirections and its doubts.
-pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
+pub(super) fn check_command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
     let Some((_, line)) = call.command else {
         return;
     };
@@ -60,21 +60,21 @@ pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinio
         .filter(|redirect| writes_file(redirect))
     {
         let path = redirect.path.as_str();
-        if names(path).any(|name| is_protected_name(OsStr::new(name))) {
+        if path_names(path).any(|name| is_protected_name(OsStr::new(name))) {
             let source = OpinionSource::Protected(path);
-            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
+            strongest.record_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         } else if may_leave(path) {
             let source = OpinionSource::OutsideRedirect(path);
-            strongest.say_risk(RiskLabel::ExternalPath, PolicyAction::Ask, source);
+            strongest.record_risk(RiskLabel::ExternalPath, PolicyAction::Ask, source);
         }
     }
     for command in &line.commands {
         let mut words = command.argv.iter();
-        let found = words.find_map(|word| named::protected(word, call.workspace));
+        let found = words.find_map(|word| named::find_protected(word, call.workspace));
         // Only a program knows which words it writes, unless it is known to write none.
-        if let Some(path) = found.filter(|_| !shell::read_only(command)) {
+        if let Some(path) = found.filter(|_| !shell::is_read_only(command)) {
             let source = OpinionSource::ProtectedWord(path);
-            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Ask, source);
+            strongest.record_risk(RiskLabel::ProtectedPath, PolicyAction::Ask, source);
         }
     }
     for doubt in &line.doubts {
@@ -89,7 +89,7 @@ pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinio
                 (RiskLabel::DynamicCommand, what.as_str())
             }
         };
-        strongest.say_risk(label, PolicyAction::Ask, OpinionSource::Doubt(about));
+        strongest.record_risk(label, PolicyAction::Ask, OpinionSource::Doubt(about));
     }
     if line
         .commands
@@ -122,7 +122,7 @@ pub(crate) fn writes_only_located(call: &PolicyCall<'_>, line: &ShellLine) -> bo
     })
 }
 
-fn names(path: &str) -> impl Iterator<Item = &str> {
+fn path_names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/')
 }
 
@@ -131,5 +131,5 @@ fn may_leave(path: &str) -> bool {
     path.is_empty()
         || path.starts_with(['/', '~'])
         || path.contains(['$', '`', '*', '?', '[', '{', '\\'])
-        || names(path).any(|name| name == "..")
+        || path_names(path).any(|name| name == "..")
 }

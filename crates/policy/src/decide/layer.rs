@@ -7,7 +7,7 @@ use harn_model::{PolicyAction, RiskLabel, ToolKind};
 use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
     PathScope,
-    command::{CommandPattern, MatchStrictness, stays},
+    command::{CommandPattern, MatchStrictness, stay_inside},
     compile::{CompiledRule, PolicyLayer, PolicyLayers},
     named,
     pattern::{CallPath, CallPaths, NamePattern, PathPattern, PathSets, PatternHits, PossibleHits},
@@ -39,9 +39,9 @@ impl<'a> CallFacts<'a> {
         programs.dedup();
         Self {
             call,
-            tool: layers.tools.look(call.tool),
+            tool: layers.tools.find_matches(call.tool),
             sets: &layers.paths,
-            paths: layers.paths.look(call.paths),
+            paths: layers.paths.match_paths(call.paths),
             words: OnceCell::new(),
             programs,
         }
@@ -49,7 +49,7 @@ impl<'a> CallFacts<'a> {
 
     /// Whether an ask or deny pattern may match a word of its line, or a redirected file. A command may do
     /// anything with its words, so naming is enough.
-    fn words_touch(&self, pattern: PathPattern) -> bool {
+    fn words_may_match(&self, pattern: PathPattern) -> bool {
         let Some(line) = self.line() else {
             return false;
         };
@@ -58,7 +58,7 @@ impl<'a> CallFacts<'a> {
             let redirects = line.redirects.iter().map(|redirect| &redirect.path);
             let words = argv.chain(redirects).map(String::as_str);
             // A declared folder may be the one in which it runs, and the line itself may change the directory.
-            let entered = entered(line, self.call.workspace);
+            let entered = entered_folders(line, self.call.workspace);
             let declared = self.call.paths.iter();
             let mut folders: Vec<_> = declared
                 .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
@@ -67,9 +67,9 @@ impl<'a> CallFacts<'a> {
                 .chain(entered.iter().map(String::as_str))
                 .collect();
             folders.dedup();
-            self.sets.look_words(words, self.call.workspace, &folders)
+            self.sets.match_words(words, self.call.workspace, &folders)
         });
-        words.by(pattern)
+        words.is_hit(pattern)
     }
 
     fn line(&self) -> Option<&'a ShellLine> {
@@ -78,7 +78,7 @@ impl<'a> CallFacts<'a> {
 }
 
 /// Returns the folders that a line enters, each from the previous one, as far as its words show.
-fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
+fn entered_folders(line: &ShellLine, workspace: &str) -> Vec<String> {
     /// More are not followed: rules with `**/` patterns apply to them too.
     const MOST: usize = 8;
     let mut folders: Vec<String> = Vec::new();
@@ -88,7 +88,7 @@ fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
             && folders.len() < MOST
         {
             let here = folders.last().map_or(workspace, String::as_str);
-            let there = named::absolute(folder, here).into_owned();
+            let there = named::make_absolute(folder, here).into_owned();
             folders.push(there);
         }
     }
@@ -97,49 +97,49 @@ fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
 
 /// Evaluates a policy. Records its ask and deny opinions, and returns its allow opinion, which counts only
 /// if others agree.
-pub(super) fn speak<'a>(
+pub(super) fn evaluate<'a>(
     layer: &'a PolicyLayer,
     facts: &CallFacts<'a>,
     strongest: &mut StrongestOpinion<'a>,
 ) -> Option<Opinion<'a>> {
     let tool = &facts.tool;
     if let Some((at, pattern)) = layer.auto_deny.find(tool) {
-        strongest.say(PolicyAction::Deny, OpinionSource::AutoDeny(at, pattern));
+        strongest.record(PolicyAction::Deny, OpinionSource::AutoDeny(at, pattern));
     }
-    if let Some(path) = unlisted(layer, facts) {
+    if let Some(path) = first_unlisted_path(layer, facts) {
         let (label, source) = (
             RiskLabel::WritePathNotAllowed,
             OpinionSource::WritePaths(path),
         );
-        strongest.say_risk(label, PolicyAction::Deny, source);
+        strongest.record_risk(label, PolicyAction::Deny, source);
     }
     let mut allowed = None;
     for (index, rule) in layer.rules.iter().enumerate() {
         match rule.action {
             PolicyAction::Allow if allowed.is_some() => {}
             PolicyAction::Allow => {
-                let holds = match rule.is_of_commands() {
+                let holds = match rule.has_command_patterns() {
                     true => {
                         // No rule covers a line that is more than its commands. This check is quick, so it is
                         // first.
                         facts.line().is_some_and(is_plain)
-                            && takes_part(rule, facts)
+                            && covers_any_command(rule, facts)
                             && covers_line(layer, facts)
                     }
-                    false => holds(rule, facts),
+                    false => applies(rule, facts),
                 };
                 let opinion = Opinion::new(PolicyAction::Allow, OpinionSource::Rule(index, rule));
                 allowed = holds.then_some(opinion);
             }
             action @ (PolicyAction::Ask | PolicyAction::Deny) => {
-                if holds(rule, facts) {
-                    strongest.say(action, OpinionSource::Rule(index, rule));
+                if applies(rule, facts) {
+                    strongest.record(action, OpinionSource::Rule(index, rule));
                 }
             }
         }
     }
     if let Some((at, pattern)) = layer.require_approval.find(tool) {
-        strongest.say(
+        strongest.record(
             PolicyAction::Ask,
             OpinionSource::RequireApproval(at, pattern),
         );
@@ -153,12 +153,13 @@ pub(super) fn speak<'a>(
 
 /// Returns the first path, declared or redirected, that would be written and is not in the allowlist.
 /// Which of its other words a command writes is unknown; rules for commands cover those.
-fn unlisted<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
+fn first_unlisted_path<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
     if layer.write_paths.is_empty() || !facts.call.writes() {
         return None;
     }
     let call = facts.call;
-    let listed = |target: &CallPath<'_>| layer.write_paths.iter().any(|at| target.is_named(*at));
+    let listed =
+        |target: &CallPath<'_>| layer.write_paths.iter().any(|at| target.is_matched_by(*at));
     let mut targets = facts.paths.targets.iter();
     let declared = targets.find(|target| !listed(target));
     let shown = declared.map(|target| target.located.info.display());
@@ -169,13 +170,17 @@ fn unlisted<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
             .map(|redirect| redirect.path.as_str())
             // A declared path is already checked, by its target.
             .filter(|path| !call.paths.iter().any(|it| it.info.input == *path));
-        written.find(|path| !facts.sets.lists(&layer.write_paths, path, call.workspace))
+        written.find(|path| {
+            !facts
+                .sets
+                .is_listed(&layer.write_paths, path, call.workspace)
+        })
     })
 }
 
 /// Whether a rule applies to this call.
-fn holds(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
-    is_of_call(rule, facts) && is_of_paths(rule, facts) && is_of_line(rule, facts)
+fn applies(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
+    matches_call(rule, facts) && matches_paths(rule, facts) && matches_line(rule, facts)
 }
 
 /// Whether an `allow` or `ask` rule names this outside path, by an absolute pattern.
@@ -186,13 +191,13 @@ pub(super) fn names_outside(
 ) -> bool {
     let mut named = rule.path.iter();
     rule.action != PolicyAction::Deny
-        && named.any(|at| matches!(at, PathPattern::Absolute(_)) && target.is_named(*at))
-        && is_of_call(rule, facts)
-        && is_of_line(rule, facts)
+        && named.any(|at| matches!(at, PathPattern::Absolute(_)) && target.is_matched_by(*at))
+        && matches_call(rule, facts)
+        && matches_line(rule, facts)
 }
 
 /// Whether a rule matches everything but paths and commands.
-fn is_of_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
+fn matches_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let call = facts.call;
     let any = |names: &[NamePattern], text: &str| names.iter().any(|name| name.matches(text));
     let kind = call.kind.unwrap_or(ToolKind::Other);
@@ -205,20 +210,20 @@ fn is_of_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         && (rule.agent.is_empty() || call.agent.is_some_and(|agent| any(&rule.agent, agent)))
         && (rule.mode.is_empty() || rule.mode.contains(&call.mode))
         && (rule.capability.is_empty()
-            || of_many(rule.action, call.capabilities, |it| {
+            || matches_list(rule.action, call.capabilities, |it| {
                 any(&rule.capability, it)
             }))
 }
 
-fn is_of_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
+fn matches_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     if rule.path.is_empty() {
         return true;
     }
     // Most rules match no path at all, and this check is quick.
-    let touched = rule.path.iter().any(|at| facts.paths.touch(*at));
+    let touched = rule.path.iter().any(|at| facts.paths.may_match(*at));
     match rule.action {
         PolicyAction::Ask | PolicyAction::Deny => {
-            touched || rule.path.iter().any(|at| facts.words_touch(*at))
+            touched || rule.path.iter().any(|at| facts.words_may_match(*at))
         }
         PolicyAction::Allow => {
             touched
@@ -227,14 +232,14 @@ fn is_of_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
                         target.located.standing,
                         PathScope::Inside | PathScope::Outside
                     );
-                    told && rule.path.iter().any(|at| target.is_named(*at))
+                    told && rule.path.iter().any(|at| target.is_matched_by(*at))
                 })
         }
     }
 }
 
-fn is_of_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
-    if !rule.is_of_commands() {
+fn matches_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
+    if !rule.has_command_patterns() {
         return true;
     }
     let Some(line) = facts.line() else {
@@ -242,11 +247,13 @@ fn is_of_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     };
     let sure = rule.action != PolicyAction::Allow || is_plain(line);
     sure && may_cover(rule, facts)
-        && of_many(rule.action, &line.commands, |command| covers(rule, command))
+        && matches_list(rule.action, &line.commands, |command| {
+            covers_command(rule, command)
+        })
 }
 
 /// Whether a rule matches a list: an allow rule all items and at least one, an ask or deny rule any.
-fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> bool {
+fn matches_list<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> bool {
     match action {
         PolicyAction::Allow => !all.is_empty() && all.iter().all(matches),
         PolicyAction::Ask | PolicyAction::Deny => all.iter().any(matches),
@@ -255,7 +262,7 @@ fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> 
 
 /// Whether a rule for commands may match any of a call's, judged by their programs.
 fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
-    let reading = rule.reading();
+    let reading = rule.strictness();
     rule.command.is_empty()
         || rule.command.iter().any(|pattern| {
             let mut programs = facts.programs.iter();
@@ -264,13 +271,13 @@ fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
 }
 
 /// Whether a rule for commands matches this one.
-fn covers(rule: &CompiledRule, command: &SimpleCommand) -> bool {
-    let reading = rule.reading();
+fn covers_command(rule: &CompiledRule, command: &SimpleCommand) -> bool {
+    let reading = rule.strictness();
     let by_words = |pattern: &CommandPattern| pattern.matches(command, reading);
     // A program's name alone spells none of its words, like a trailing `*`.
     let unspelt = || {
         let words = command.argv.get(1..).unwrap_or_default();
-        reading == MatchStrictness::Wide || stays(words)
+        reading == MatchStrictness::Wide || stay_inside(words)
     };
     let worded = match rule.command.is_empty() {
         true => unspelt(),
@@ -281,12 +288,16 @@ fn covers(rule: &CompiledRule, command: &SimpleCommand) -> bool {
 }
 
 /// Whether an allow rule for commands matches at least one command of the call.
-fn takes_part(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
+fn covers_any_command(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let line = facts.line();
     may_cover(rule, facts)
-        && is_of_call(rule, facts)
-        && is_of_paths(rule, facts)
-        && line.is_some_and(|line| line.commands.iter().any(|command| covers(rule, command)))
+        && matches_call(rule, facts)
+        && matches_paths(rule, facts)
+        && line.is_some_and(|line| {
+            line.commands
+                .iter()
+                .any(|command| covers_command(rule, command))
+        })
 }
 
 /// Whether rules of this policy allow every command of the line. One rule need not match them all: a command
@@ -298,10 +309,10 @@ fn covers_line(layer: &PolicyLayer, facts: &CallFacts<'_>) -> bool {
     let allowed = |command: &SimpleCommand| {
         layer.rules.iter().any(|rule| {
             rule.action == PolicyAction::Allow
-                && rule.is_of_commands()
-                && covers(rule, command)
-                && is_of_call(rule, facts)
-                && is_of_paths(rule, facts)
+                && rule.has_command_patterns()
+                && covers_command(rule, command)
+                && matches_call(rule, facts)
+                && matches_paths(rule, facts)
         })
     };
     is_plain(line) && line.commands.iter().all(allowed)

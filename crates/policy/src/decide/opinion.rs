@@ -50,20 +50,20 @@ pub(super) struct StrongestOpinion<'a> {
 
 impl<'a> StrongestOpinion<'a> {
     /// Records an opinion; of equals the first stays.
-    pub(super) fn say(&mut self, action: PolicyAction, source: OpinionSource<'a>) {
+    pub(super) fn record(&mut self, action: PolicyAction, source: OpinionSource<'a>) {
         if self.opinion.is_none_or(|said| action > said.action) {
             self.opinion = Some(Opinion::new(action, source));
         }
     }
 
     /// Records an opinion and the risk that it is about.
-    pub(super) fn say_risk(
+    pub(super) fn record_risk(
         &mut self,
         label: RiskLabel,
         action: PolicyAction,
         source: OpinionSource<'a>,
     ) {
         self.labels.push(label);
-        self.say(action, source);
+        self.record(action, source);
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn write(
     mut labels: Vec<RiskLabel>,
 ) -> PolicyDecision {
     let action = opinion.action;
-    let (source, id, index) = rule(call, opinion);
+    let (source, id, index) = matched_rule(call, opinion);
     if action == PolicyAction::Ask {
         labels.push(RiskLabel::ApprovalRequired);
     }
@@ -27,7 +27,10 @@ pub(super) fn write(
     }
     if let OpinionSource::Rule(_, rule) = opinion.source {
         labels.extend((!rule.path.is_empty()).then_some(RiskLabel::PathRule));
-        labels.extend(rule.is_of_commands().then_some(RiskLabel::CommandRule));
+        labels.extend(
+            rule.has_command_patterns()
+                .then_some(RiskLabel::CommandRule),
+        );
     }
     labels.sort_unstable();
     labels.dedup();
@@ -46,7 +49,7 @@ pub(super) fn write(
     }
 }
 
-fn rule<'a>(
+fn matched_rule<'a>(
     call: &PolicyCall<'_>,
     opinion: &Opinion<'a>,
 ) -> (RuleSource, Option<&'a str>, Option<usize>) {
@@ -88,7 +91,7 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
                 grant::visible_line(path)
             )
         }
-        OpinionSource::Rule(at, rule) => of_rule(at, rule),
+        OpinionSource::Rule(at, rule) => rule_reason(at, rule),
         OpinionSource::Grant(grant) => {
             let word = match grant.effect {
                 GrantEffect::Allow => "allowed",
@@ -122,7 +125,7 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
     }
 }
 
-fn of_rule(at: usize, rule: &CompiledRule) -> String {
+fn rule_reason(at: usize, rule: &CompiledRule) -> String {
     let verb = match rule.action {
         PolicyAction::Allow => "allows",
         PolicyAction::Ask => "asks",

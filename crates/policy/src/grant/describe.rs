@@ -11,19 +11,19 @@ const FITS: usize = 60;
 /// Describes the subject of a grant in one line, short enough for a label.
 #[must_use]
 pub fn describe(grant: &Grant) -> String {
-    let (text, mark) = whole(grant);
-    fitting(&text, mark)
+    let (text, mark) = full_description(grant);
+    shorten_to_label(&text, mark)
 }
 
 /// Describes the whole subject of a grant in one line of any length.
 #[must_use]
 pub fn describe_whole(grant: &Grant) -> String {
-    let (text, mark) = whole(grant);
+    let (text, mark) = full_description(grant);
     format!("{mark}{text}{mark}")
 }
 
 /// Returns the subject of a grant as text, and the mark around it.
-fn whole(grant: &Grant) -> (String, &'static str) {
+fn full_description(grant: &Grant) -> (String, &'static str) {
     match &grant.subject {
         GrantSubject::Argv(argv) => (quote_words(argv), "`"),
         GrantSubject::Line(line) => (visible_line(line), "`"),
@@ -103,13 +103,13 @@ pub fn visible_lines(text: &str) -> String {
 }
 
 /// Returns the text between two marks; if it is too long, only its beginning, its end and its length.
-fn fitting(text: &str, mark: &str) -> String {
+fn shorten_to_label(text: &str, mark: &str) -> String {
     let long = text.chars().count();
     if long <= FITS {
         return format!("{mark}{text}{mark}");
     }
     let half = FITS / 2 - 1;
-    let cuts = cuts(text);
+    let cuts = cut_positions(text);
     let start = cuts.iter().rev().find(|(_, before)| *before <= half);
     let end = cuts.iter().find(|(_, before)| long - before <= half);
     let start = start.map_or("", |(at, _)| &text[..*at]);
@@ -119,7 +119,7 @@ fn fitting(text: &str, mark: &str) -> String {
 
 /// Returns the positions where a text may be cut, each with the number of characters before it. An escape of one
 /// character, such as `\n` or `\u{200b}`, is not cut.
-fn cuts(text: &str) -> Vec<(usize, usize)> {
+fn cut_positions(text: &str) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
     let mut chars = text.char_indices().enumerate();
     while let Some((before, (at, c))) = chars.next() {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use harn_model::{Grant, GrantEffect, GrantSubject, Timestamp, ToolKind, rfc3339};
+use harn_model::{Grant, GrantEffect, GrantSubject, Timestamp, ToolKind, format_rfc3339};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::Spanned;
 
-use super::{named, sorted};
+use super::{sort_members, with_computed_id};
 use crate::PolicyError;
 
 const HEADER: &str = "\
@@ -45,7 +45,7 @@ impl GrantFile {
                 .take(start)
                 .filter(|byte| *byte == b'\n')
                 .count();
-            let entry = entry.into_inner().read();
+            let entry = entry.into_inner().into_grant();
             let entry = entry.map_err(|message| syntax(format!("line {line}: {message}")))?;
             if grants.iter().all(|(grant, _)| *grant != entry.0) {
                 grants.push(entry);
@@ -56,11 +56,11 @@ impl GrantFile {
 
     /// Returns the text of the file.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = HEADER.to_owned();
         for (grant, at) in &self.grants {
             let table = GrantTable {
-                grant: [GrantEntry::of(grant, *at)],
+                grant: [GrantEntry::from_grant(grant, *at)],
             };
             // Texts, lists of texts and a time: TOML can express all of it.
             let table = toml::to_string(&table).unwrap_or_default();
@@ -113,8 +113,8 @@ enum GrantTime {
 }
 
 impl GrantEntry {
-    fn of(grant: &Grant, at: Timestamp) -> Self {
-        let at = rfc3339(at);
+    fn from_grant(grant: &Grant, at: Timestamp) -> Self {
+        let at = format_rfc3339(at);
         let mut entry = Self {
             id: grant.id.clone(),
             effect: grant.effect,
@@ -136,7 +136,7 @@ impl GrantEntry {
         entry
     }
 
-    fn read(self) -> Result<(Grant, Timestamp), String> {
+    fn into_grant(self) -> Result<(Grant, Timestamp), String> {
         let subject = match (self.argv, self.line, self.paths, self.arguments) {
             (Some(argv), None, None, None) if !argv.is_empty() => GrantSubject::Argv(argv),
             (None, Some(line), None, None) => GrantSubject::Line(line),
@@ -148,7 +148,7 @@ impl GrantEntry {
             (None, None, None, Some(text)) => {
                 let arguments: Value = serde_json::from_str(&text)
                     .map_err(|error| format!("`arguments` is not JSON: {error}"))?;
-                GrantSubject::Arguments(sorted(&arguments))
+                GrantSubject::Arguments(sort_members(&arguments))
             }
             _ => {
                 let message = "a grant is about one of `argv`, `line`, `paths` and `arguments`, \
@@ -164,7 +164,7 @@ impl GrantEntry {
             format!("`granted_at` is no time such as 2026-01-31T12:00:00Z: {error}")
         })?;
         let at = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let grant = named(Grant {
+        let grant = with_computed_id(Grant {
             id: String::new(),
             effect: self.effect,
             workspace: self.workspace,

@@ -39,7 +39,7 @@ pub(super) enum FollowError {
 }
 
 impl FollowError {
-    pub(super) fn standing(self) -> PathScope {
+    pub(super) fn scope(self) -> PathScope {
         match self {
             Self::Nowhere | Self::Loop => PathScope::Dangling,
             Self::Unreadable(_) => PathScope::Invalid,
@@ -76,19 +76,19 @@ impl<'a> ProbeCache<'a> {
         }
     }
 
-    pub(super) fn look(&mut self, path: &Path) -> Result<PathEntry, io::ErrorKind> {
+    pub(super) fn read_entry(&mut self, path: &Path) -> Result<PathEntry, io::ErrorKind> {
         if let Some(seen) = self.seen.get(path.as_os_str()) {
             return seen.clone();
         }
-        let look = self.probe.look(path).map_err(|error| error.kind());
+        let look = self.probe.read_entry(path).map_err(|error| error.kind());
         self.seen.insert(path.as_os_str().to_owned(), look.clone());
         look
     }
 
     /// Whether a sibling differs from this name in case only. A folder that cannot be listed counts as having
     /// no such name.
-    pub(super) fn twin(&self, path: &Path) -> bool {
-        matches!(self.probe.twin(path), Ok(Some(_)))
+    pub(super) fn has_case_variant(&self, path: &Path) -> bool {
+        matches!(self.probe.find_case_variant(path), Ok(Some(_)))
     }
 
     /// Follows an absolute path without `..` in it. Names below a missing name, or below a file, stay as they
@@ -125,16 +125,19 @@ impl<'a> ProbeCache<'a> {
                     continue;
                 }
             };
-            match self.look(&followed.real).map_err(FollowError::Unreadable)? {
+            match self
+                .read_entry(&followed.real)
+                .map_err(FollowError::Unreadable)?
+            {
                 PathEntry::Dir => {}
                 PathEntry::File => match steps.last() {
                     Some(PathStep::Linked(_) | PathStep::Up) => return Err(FollowError::Nowhere),
-                    Some(PathStep::Asked(_)) | None => return Ok(followed.and(steps)),
+                    Some(PathStep::Asked(_)) | None => return Ok(followed.with_remaining(steps)),
                 },
                 PathEntry::Absent if linked => return Err(FollowError::Nowhere),
                 PathEntry::Absent => {
                     followed.absent = Some(followed.real.clone());
-                    return Ok(followed.and(steps));
+                    return Ok(followed.with_remaining(steps));
                 }
                 PathEntry::Link(target) => {
                     if followed.links.len() == MAX_LINKS {
@@ -161,7 +164,7 @@ impl<'a> ProbeCache<'a> {
 
 impl FollowedPath {
     /// Appends the remaining names: nothing exists there that could be a link.
-    fn and(mut self, steps: Vec<PathStep<'_>>) -> Self {
+    fn with_remaining(mut self, steps: Vec<PathStep<'_>>) -> Self {
         for step in steps.into_iter().rev() {
             match step {
                 PathStep::Asked(name) => self.real.push(name),

@@ -23,11 +23,11 @@ pub use protected::is_protected_name;
 /// Reads one name on a disk at a time.
 pub trait PathProbe: Send + Sync {
     /// Returns the entry at a path; a link is returned, not followed.
-    fn look(&self, path: &Path) -> io::Result<PathEntry>;
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry>;
 
     /// Returns a sibling name that differs from this one in case only. Called for a name that does not exist; a
     /// probe that cannot list a folder need not implement it.
-    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+    fn find_case_variant(&self, path: &Path) -> io::Result<Option<OsString>> {
         let _ = path;
         Ok(None)
     }
@@ -126,7 +126,7 @@ pub struct LocatedPath {
 pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> LocatedPath {
     let mut looks = ProbeCache::new(probe);
     let ground = ResolvedRoots::new(roots, &mut looks);
-    locate_on(&ground, input, &mut looks)
+    locate_in(&ground, input, &mut looks)
 }
 
 /// Resolves each of `inputs`, reading each name on the disk once; sorted by the displayed path. Equal
@@ -141,7 +141,7 @@ pub fn locate_all<S: AsRef<str>>(
     let ground = ResolvedRoots::new(roots, &mut looks);
     let mut all: Vec<_> = inputs
         .iter()
-        .map(|input| locate_on(&ground, input.as_ref(), &mut looks))
+        .map(|input| locate_in(&ground, input.as_ref(), &mut looks))
         .collect();
     all.sort_by(|a, b| {
         let (a, b) = (&a.info, &b.info);
@@ -154,44 +154,44 @@ pub fn locate_all<S: AsRef<str>>(
 /// Returns `input` without `.` and `..`, removed as text; links are not followed. For ask and deny rules: a
 /// rule that names a link applies to it in every spelling.
 #[must_use]
-pub fn as_worded(input: &str) -> String {
+pub fn normalise_text(input: &str) -> String {
     words::normalise(Path::new(input))
         .to_string_lossy()
         .into_owned()
 }
 
-fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>) -> LocatedPath {
-    if let Some(reason) = words::unusable(input) {
-        return untold(input, PathScope::Invalid, reason);
+fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>) -> LocatedPath {
+    if let Some(reason) = words::unusable_reason(input) {
+        return unresolved_path(input, PathScope::Invalid, reason);
     }
-    let Some(asked) = ground.absolute(input) else {
+    let Some(asked) = ground.make_absolute(input) else {
         let reason = "is relative, and there is no directory to begin at";
-        return untold(input, PathScope::Invalid, reason);
+        return unresolved_path(input, PathScope::Invalid, reason);
     };
     let followed = match ground.follow(&asked, looks) {
         Ok(followed) => followed,
-        Err(lost) => return untold(input, lost.standing(), lost.reason()),
+        Err(lost) => return unresolved_path(input, lost.scope(), lost.reason()),
     };
     let protected = ground.protects(&followed);
-    let Some((root, inside)) = ground.root_of(&followed.real) else {
+    let Some((root, inside)) = ground.find_root(&followed.real) else {
         let reason = if ground.seems_inside(&asked) {
             "leads outside the session's directories through a link"
         } else {
             "is outside the session's directories"
         };
-        return outside(input, &followed.real, protected, reason);
+        return outside_path(input, &followed.real, protected, reason);
     };
     // A protected path is reported as protected, whatever its siblings are.
-    if !protected && let Some(reason) = twin(&followed, &root.real, looks) {
-        return untold(input, PathScope::Invalid, reason);
+    if !protected && let Some(reason) = case_variant_reason(&followed, &root.real, looks) {
+        return unresolved_path(input, PathScope::Invalid, reason);
     }
     let place = RootedPath {
         root: root.named.to_owned(),
         inside: inside.to_owned(),
     };
     // Rules are text. A name that they cannot spell would be judged by another one.
-    let (Some(host), Some(inside)) = (text(&place.absolute()), text(inside)) else {
-        return untold(input, PathScope::Invalid, NOT_TEXT);
+    let (Some(host), Some(inside)) = (to_text(&place.absolute()), to_text(inside)) else {
+        return unresolved_path(input, PathScope::Invalid, NOT_TEXT);
     };
     let workspace = root.is_first.then(|| match inside.as_str() {
         "" => ".".to_owned(),
@@ -205,7 +205,7 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
             workspace_path: workspace,
             host_path: Some(host),
             recovered_root_drift: false,
-            reason: words::odd(input).map(str::to_owned),
+            reason: words::odd_reason(input).map(str::to_owned),
         },
         standing: PathScope::Inside,
         protected,
@@ -215,26 +215,30 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
 
 /// Returns the reason to reject a new name that differs from a sibling in case only: some disks and some programs
 /// take it for the other.
-fn twin(followed: &FollowedPath, root: &Path, looks: &ProbeCache<'_>) -> Option<&'static str> {
+fn case_variant_reason(
+    followed: &FollowedPath,
+    root: &Path,
+    looks: &ProbeCache<'_>,
+) -> Option<&'static str> {
     let absent = followed.absent.as_deref()?;
     let below = absent.strip_prefix(root).ok()?;
     if below.as_os_str().is_empty() {
         return None;
     }
     looks
-        .twin(absent)
+        .has_case_variant(absent)
         .then_some("differs in case only from a name that is there; name that one")
 }
 
-fn outside(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPath {
-    let Some(host) = text(real) else {
-        return untold(input, PathScope::Invalid, NOT_TEXT);
+fn outside_path(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPath {
+    let Some(host) = to_text(real) else {
+        return unresolved_path(input, PathScope::Invalid, NOT_TEXT);
     };
     let place = RootedPath {
         root: PathBuf::from("/"),
         inside: real.iter().skip(1).collect(),
     };
-    let mut found = untold(input, PathScope::Outside, reason);
+    let mut found = unresolved_path(input, PathScope::Outside, reason);
     found.info.kind = PathKind::HostAbsolute;
     found.info.normalized.clone_from(&host);
     found.info.host_path = Some(host);
@@ -245,7 +249,7 @@ fn outside(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPa
     }
 }
 
-fn untold(input: &str, standing: PathScope, reason: &str) -> LocatedPath {
+fn unresolved_path(input: &str, standing: PathScope, reason: &str) -> LocatedPath {
     LocatedPath {
         info: WorkspacePathInfo {
             input: input.to_owned(),
@@ -264,6 +268,6 @@ fn untold(input: &str, standing: PathScope, reason: &str) -> LocatedPath {
 
 const NOT_TEXT: &str = "leads to a name that is not UTF-8 text";
 
-fn text(path: &Path) -> Option<String> {
+fn to_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }

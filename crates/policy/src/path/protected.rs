@@ -28,7 +28,7 @@ pub fn is_protected_name(name: &OsStr) -> bool {
     // Where a backslash is a separator, each part is a name.
     name.split('\\').any(|part| {
         let part = part.split(':').next().unwrap_or(part);
-        let folded: String = fold(part).filter(|c| !is_ignored(*c)).collect();
+        let folded: String = fold_case(part).filter(|c| !is_ignored(*c)).collect();
         let plain = folded.trim_end_matches([' ', '.']);
         NAMES.contains(&plain) || SHORT_NAMES.contains(&plain)
     })
@@ -68,7 +68,7 @@ impl<'a> ResolvedRoots<'a> {
             // A directory that cannot be resolved contains nothing.
             let followed = named.is_absolute().then(|| looks.follow(&worded));
             if let Some(Ok(followed)) = followed {
-                let is_there = matches!(looks.look(&followed.real), Ok(PathEntry::Dir));
+                let is_there = matches!(looks.read_entry(&followed.real), Ok(PathEntry::Dir));
                 found.push(ResolvedRoot {
                     named,
                     worded,
@@ -87,7 +87,7 @@ impl<'a> ResolvedRoots<'a> {
         for root in &found {
             for name in NAMES {
                 let path = root.real.join(name);
-                if matches!(looks.look(&path), Ok(PathEntry::Link(_))) {
+                if matches!(looks.read_entry(&path), Ok(PathEntry::Link(_))) {
                     protected.extend(looks.follow(&path).map(|followed| followed.real));
                 }
             }
@@ -101,7 +101,7 @@ impl<'a> ResolvedRoots<'a> {
     }
 
     /// Returns `input` as an absolute path without `..`; none if it is relative and has no start directory.
-    pub(super) fn absolute(&self, input: &str) -> Option<PathBuf> {
+    pub(super) fn make_absolute(&self, input: &str) -> Option<PathBuf> {
         let input = Path::new(input);
         if input.is_absolute() {
             return Some(words::normalise(input));
@@ -125,7 +125,7 @@ impl<'a> ResolvedRoots<'a> {
     }
 
     /// Returns the first directory that contains a path without links, and the path from there.
-    pub(super) fn root_of<'p>(&self, real: &'p Path) -> Option<(&ResolvedRoot<'a>, &'p Path)> {
+    pub(super) fn find_root<'p>(&self, real: &'p Path) -> Option<(&ResolvedRoot<'a>, &'p Path)> {
         let from = |root: &'_ ResolvedRoot<'a>| real.strip_prefix(&root.real).ok();
         self.roots
             .iter()
@@ -144,7 +144,7 @@ impl<'a> ResolvedRoots<'a> {
     pub(super) fn protects(&self, followed: &FollowedPath) -> bool {
         let by_name = |path: &Path| {
             // Names above a directory of the session do not count.
-            let judged = self.root_of(path).map_or(path, |(_, inside)| inside);
+            let judged = self.find_root(path).map_or(path, |(_, inside)| inside);
             judged.iter().any(is_protected_name)
         };
         by_name(&followed.real)
@@ -161,13 +161,14 @@ fn is_below(path: &Path, place: &Path) -> bool {
     let mut names = path.iter();
     place.iter().all(|wanted| {
         names.next().is_some_and(|name| {
-            name == wanted || fold(&name.to_string_lossy()).eq(fold(&wanted.to_string_lossy()))
+            name == wanted
+                || fold_case(&name.to_string_lossy()).eq(fold_case(&wanted.to_string_lossy()))
         })
     })
 }
 
 /// Folds case as disks do: through the upper case, which some letters share that differ in the lower case.
-fn fold(text: &str) -> impl Iterator<Item = char> {
+fn fold_case(text: &str) -> impl Iterator<Item = char> {
     text.chars()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)

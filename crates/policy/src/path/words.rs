@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 4095;
 const MAX_NAME: usize = 255;
 
 /// Returns the reason why `input` is no usable path; `None` when it is one.
-pub(super) fn unusable(input: &str) -> Option<&'static str> {
+pub(super) fn unusable_reason(input: &str) -> Option<&'static str> {
     let wrong = [
         (input.trim().is_empty(), "is empty; name a path"),
         (input.contains('\0'), "holds a NUL character"),
@@ -29,11 +29,11 @@ pub(super) fn unusable(input: &str) -> Option<&'static str> {
             "begins with ~, which a shell would expand; name the path itself",
         ),
         (
-            is_of_windows(input),
+            is_windows_path(input),
             "is a path of another system; use / between names",
         ),
         (
-            names(input).any(|name| only_dots_and_spaces(name) && name != "." && name != ".."),
+            names(input).any(|name| has_only_dots_and_spaces(name) && name != "." && name != ".."),
             "has a name of nothing but dots and spaces",
         ),
     ];
@@ -41,8 +41,8 @@ pub(super) fn unusable(input: &str) -> Option<&'static str> {
 }
 
 /// Returns what is odd about a usable path, for the person who decides.
-pub(super) fn odd(input: &str) -> Option<&'static str> {
-    let plain = || names(input).filter(|name| !only_dots_and_spaces(name));
+pub(super) fn odd_reason(input: &str) -> Option<&'static str> {
+    let plain = || names(input).filter(|name| !has_only_dots_and_spaces(name));
     if plain().any(|name| name.ends_with([' ', '.'])) {
         return Some("has a name that ends in a space or a dot");
     }
@@ -82,7 +82,7 @@ fn names(input: &str) -> impl Iterator<Item = &str> {
     input.split('/').filter(|name| !name.is_empty())
 }
 
-fn only_dots_and_spaces(name: &str) -> bool {
+fn has_only_dots_and_spaces(name: &str) -> bool {
     name.chars().all(|c| c == '.' || c.is_whitespace())
 }
 
@@ -100,7 +100,7 @@ fn is_url(input: &str) -> bool {
 }
 
 /// Matches `C:\x`, `C:x`, `\x`, `\\server\share`, `\\?\C:\x`, and a `..` next to a backslash.
-fn is_of_windows(input: &str) -> bool {
+fn is_windows_path(input: &str) -> bool {
     let mut chars = input.chars();
     let first = chars.next();
     let drive = first.is_some_and(|c| c.is_ascii_alphabetic()) && chars.next() == Some(':');
@@ -155,13 +155,13 @@ mod tests {
             ("a/... /b", "dots and spaces"),
             ("a/.. /b", "dots and spaces"),
         ] {
-            let got = unusable(given).unwrap_or_default();
+            let got = unusable_reason(given).unwrap_or_default();
             assert!(got.contains(part), "{given:?}: {got}");
         }
-        assert!(unusable(&"a/".repeat(2048)).is_some());
-        assert!(unusable(&"a/".repeat(2047)).is_none());
-        assert!(unusable(&"a".repeat(256)).is_some());
-        assert!(unusable(&"a".repeat(255)).is_none());
+        assert!(unusable_reason(&"a/".repeat(2048)).is_some());
+        assert!(unusable_reason(&"a/".repeat(2047)).is_none());
+        assert!(unusable_reason(&"a".repeat(256)).is_some());
+        assert!(unusable_reason(&"a".repeat(255)).is_none());
         for given in [
             ".",
             "..",
@@ -178,17 +178,17 @@ mod tests {
             "❤.md",
             "notes..md",
         ] {
-            assert_eq!(unusable(given), None, "{given}");
+            assert_eq!(unusable_reason(given), None, "{given}");
         }
     }
 
     #[test]
     fn odd_path_has_a_reason() {
         for given in ["a ", "a.", " a", "a\\b"] {
-            assert!(odd(given).is_some(), "{given:?}");
+            assert!(odd_reason(given).is_some(), "{given:?}");
         }
         for given in ["a", "../a", "./a b", "/"] {
-            assert_eq!(odd(given), None, "{given:?}");
+            assert_eq!(odd_reason(given), None, "{given:?}");
         }
     }
 }

@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
                 "match" | "matches" | "when" => matcher.replace(map.next_value()?).is_some(),
                 "reason" => reason.replace(map.next_value()?).is_some(),
                 "deny" | "ask" | "allow" | "require_approval" => {
-                    let action = action_of(&key).unwrap_or(PolicyAction::Deny);
+                    let action = parse_action(&key).unwrap_or(PolicyAction::Deny);
                     let RuleShorthand(matcher) = map.next_value()?;
                     short.replace((action, matcher)).is_some()
                 }
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
                                    `action = \"ask\"`";
                     return Err(de::Error::custom(message));
                 }
-                _ => return Err(unknown("a rule", &key, KEYS)),
+                _ => return Err(unknown_key_error("a rule", &key, KEYS)),
             };
             if again {
                 let message = format!("`{key}` says again what this rule has said before");
@@ -105,14 +105,14 @@ struct ActionWord(PolicyAction);
 impl<'de> Deserialize<'de> for ActionWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
-        action_of(&word).map(Self).ok_or_else(|| {
+        parse_action(&word).map(Self).ok_or_else(|| {
             let message = format!("`{word}` is no action: `allow`, `ask` or `deny`");
             de::Error::custom(message)
         })
     }
 }
 
-fn action_of(word: &str) -> Option<PolicyAction> {
+fn parse_action(word: &str) -> Option<PolicyAction> {
     match word {
         "allow" | "approve" | "auto_approve" => Some(PolicyAction::Allow),
         "ask" | "approval" | "require_approval" | "requires_approval" => Some(PolicyAction::Ask),
@@ -140,15 +140,15 @@ impl<'de> Visitor<'de> for MatcherVisitor {
         let mut matcher = RuleMatcher::default();
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "tool" => matcher.tool = some(&mut map)?,
-                "tool_kind" => matcher.tool_kind = some(&mut map)?,
-                "side_effect" => matcher.side_effect = some(&mut map)?,
-                "path" => matcher.path = some(&mut map)?,
-                "command" => matcher.command = some(&mut map)?,
-                "command_identity" => matcher.command_identity = some(&mut map)?,
-                "agent" => matcher.agent = some(&mut map)?,
-                "mode" => matcher.mode = some(&mut map)?,
-                "capability" => matcher.capability = some(&mut map)?,
+                "tool" => matcher.tool = next_list(&mut map)?,
+                "tool_kind" => matcher.tool_kind = next_list(&mut map)?,
+                "side_effect" => matcher.side_effect = next_list(&mut map)?,
+                "path" => matcher.path = next_list(&mut map)?,
+                "command" => matcher.command = next_list(&mut map)?,
+                "command_identity" => matcher.command_identity = next_list(&mut map)?,
+                "agent" => matcher.agent = next_list(&mut map)?,
+                "mode" => matcher.mode = next_list(&mut map)?,
+                "capability" => matcher.capability = next_list(&mut map)?,
                 key if UNJUDGED.has(key) => {
                     let message = format!(
                         "`{key}` cannot be judged yet, and a rule that is understood in part would mean \
@@ -156,14 +156,14 @@ impl<'de> Visitor<'de> for MatcherVisitor {
                     );
                     return Err(de::Error::custom(message));
                 }
-                key => return Err(unknown("what a rule matches", key, MATCHERS)),
+                key => return Err(unknown_key_error("what a rule matches", key, MATCHERS)),
             }
         }
         Ok(matcher)
     }
 }
 
-fn some<'de, T: DeserializeOwned, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<T>, A::Error> {
+fn next_list<'de, T: DeserializeOwned, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<T>, A::Error> {
     map.next_value::<OneOrMany<T>>().map(|entries| entries.0)
 }
 
@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for RuleShorthand {
 struct ShorthandVisitor;
 
 impl ShorthandVisitor {
-    fn tools(entries: OneOrMany<String>) -> RuleShorthand {
+    fn from_tools(entries: OneOrMany<String>) -> RuleShorthand {
         RuleShorthand(RuleMatcher {
             tool: entries.0,
             ..RuleMatcher::default()
@@ -230,13 +230,13 @@ impl<'de> Visitor<'de> for ShorthandVisitor {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<RuleShorthand, E> {
         OneOrManyVisitor(PhantomData)
             .visit_str(text)
-            .map(Self::tools)
+            .map(Self::from_tools)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<RuleShorthand, A::Error> {
         OneOrManyVisitor(PhantomData)
             .visit_seq(seq)
-            .map(Self::tools)
+            .map(Self::from_tools)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RuleShorthand, A::Error> {
@@ -245,12 +245,12 @@ impl<'de> Visitor<'de> for ShorthandVisitor {
 }
 
 /// Returns the error for an unknown key, with the key that was probably meant.
-fn unknown<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
+fn unknown_key_error<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
     let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let near = known.words().find(|known| {
         let (key, known) = (plain(key), plain(known));
         let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
-        key == known || plural(&key, &known) || is_one_off(&key, &known)
+        key == known || plural(&key, &known) || differs_by_one_edit(&key, &known)
     });
     let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
@@ -261,7 +261,7 @@ fn unknown<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
 }
 
 /// Whether one letter was added, removed or changed, or two neighbours were swapped.
-fn is_one_off(a: &str, b: &str) -> bool {
+fn differs_by_one_edit(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[start..], &b[start..]);

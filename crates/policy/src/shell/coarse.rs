@@ -15,10 +15,12 @@ pub(super) fn read(line: &str, reader: &mut ShellReader) {
     for piece in pieces.take(MAX_PIECES) {
         let words = piece.split([' ', '\t']).filter(|word| !word.is_empty());
         let argv: Vec<String> = words
-            .skip_while(|word| plain::reserved(word) || variable::split(word).is_some())
+            .skip_while(|word| {
+                plain::is_keyword(word) || variable::split_assignment(word).is_some()
+            })
             .take(MAX_WORDS)
             .map(|word| word.replace(['\'', '"', '\\'], ""))
             .collect();
-        reader.found_by_guess(&argv);
+        reader.add_guess(&argv);
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn family(name: &str) -> &str {
 }
 
 /// Returns the flag or form by which a program runs or writes something that its words do not show.
-pub(super) fn form(argv: &[String]) -> Option<String> {
+pub(super) fn exec_form(argv: &[String]) -> Option<String> {
     let (program, args) = argv.split_first()?;
     let name = name(program);
     let family = family(&name);
@@ -134,14 +134,14 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
         return Some(inline.map_or_else(|| format!("{name} runs what it is given"), Clone::clone));
     }
     match &*name {
-        "git" => git::form(args),
+        "git" => git::exec_form(args),
         "sed" | "gsed" => {
-            (!harmless::sed(args)).then(|| "a script that may write or run".to_owned())
+            (!harmless::is_harmless_sed(args)).then(|| "a script that may write or run".to_owned())
         }
         "busybox" | "toybox" => (args.first()?.starts_with('-')).then(|| args[0].clone()),
         // It writes the second file.
-        "uniq" => harmless::second_file(args).then(|| "a second file".to_owned()),
-        "test" | "[" | "printf" if harmless::evaluated(&name, args) => {
+        "uniq" => harmless::has_second_file(args).then(|| "a second file".to_owned()),
+        "test" | "[" | "printf" if harmless::evaluates_words(&name, args) => {
             Some("words that may be evaluated".to_owned())
         }
         "env" => args
@@ -152,7 +152,7 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
             let flags = flags(&name);
             let old_tar = (name == "tar").then(|| args.first().cloned()).flatten();
             args.iter()
-                .find(|arg| flags.words().any(|flag| has(arg, flag)))
+                .find(|arg| flags.words().any(|flag| may_be_flag(arg, flag)))
                 .cloned()
                 .or_else(|| old_tar.filter(|first| first.contains(['I', 'F'])))
         }
@@ -160,7 +160,7 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
 }
 
 /// Whether an argument is, or may be, this flag.
-fn has(arg: &str, flag: &str) -> bool {
+fn may_be_flag(arg: &str, flag: &str) -> bool {
     if let Some(long) = flag.strip_prefix("--") {
         let given = arg
             .strip_prefix("--")

@@ -11,13 +11,13 @@ const SPECIAL: &[u8] = b"@*#?$!-";
 
 impl Lexer<'_> {
     /// Appends a `$…` or backquotes to a word, as written.
-    pub(super) fn expansion(
+    pub(super) fn read_expansion(
         &mut self,
         word: &mut ShellWord,
         quoted: bool,
     ) -> Result<(), LineDoubt> {
         let from = self.at;
-        self.doubt(from);
+        self.add_doubt_at(from);
         self.expand(quoted)?;
         word.text
             .push_str(self.line.get(from..self.at).unwrap_or_default());
@@ -25,7 +25,7 @@ impl Lexer<'_> {
     }
 
     /// Whether a `$` here begins an expansion, and is not a plain character.
-    pub(super) fn expands(&self) -> bool {
+    pub(super) fn is_expansion(&self) -> bool {
         let name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
         self.peek(1).is_some_and(|next| {
             name(next) || SPECIAL.contains(&next) || matches!(next, b'(' | b'{')
@@ -38,15 +38,15 @@ impl Lexer<'_> {
             return Err(LineDoubt::TooMuch);
         }
         match (self.peek(0), self.peek(1)) {
-            (Some(b'`'), _) => self.backquoted(quoted)?,
-            (_, Some(b'(')) if self.peek(2) == Some(b'(') => self.arithmetic()?,
-            (_, Some(b'(')) => self.substitution()?,
-            (_, Some(b'{')) => self.parameter(quoted)?,
-            (_, Some(_)) if self.expands() => {
+            (Some(b'`'), _) => self.read_backquoted(quoted)?,
+            (_, Some(b'(')) if self.peek(2) == Some(b'(') => self.read_arithmetic()?,
+            (_, Some(b'(')) => self.read_substitution()?,
+            (_, Some(b'{')) => self.read_parameter(quoted)?,
+            (_, Some(_)) if self.is_expansion() => {
                 self.at += 1;
                 self.at += self.name_length().max(1);
             }
-            _ => return Err(self.dynamic(self.at)),
+            _ => return Err(self.dynamic_doubt(self.at)),
         }
         self.depth -= 1;
         Ok(())
@@ -60,9 +60,9 @@ impl Lexer<'_> {
     }
 
     /// Reads `$(…)`, or the content of `<(…)`, like a line of its own.
-    pub(super) fn substitution(&mut self) -> Result<(), LineDoubt> {
+    pub(super) fn read_substitution(&mut self) -> Result<(), LineDoubt> {
         self.at += 2;
-        let slot = self.slot()?;
+        let slot = self.reserve_slot()?;
         let outer = (
             std::mem::take(&mut self.tokens),
             std::mem::take(&mut self.pending),
@@ -72,14 +72,14 @@ impl Lexer<'_> {
         self.run(true)?;
         let tokens = std::mem::replace(&mut self.tokens, outer.0);
         (self.pending, self.holding, self.delimiter) = (outer.1, outer.2, outer.3);
-        self.hold(slot, InnerCommands::Tokens(tokens));
+        self.fill_slot(slot, InnerCommands::Tokens(tokens));
         Ok(())
     }
 
     /// Reads backquotes: resolves the backslashes of the text, which is then a line.
-    fn backquoted(&mut self, quoted: bool) -> Result<(), LineDoubt> {
+    fn read_backquoted(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         self.at += 1;
-        let slot = self.slot()?;
+        let slot = self.reserve_slot()?;
         let mut text = String::new();
         loop {
             match self.peek(0).ok_or(LineDoubt::Unparsable)? {
@@ -93,25 +93,25 @@ impl Lexer<'_> {
                         text.push('"');
                         self.at += 2;
                     }
-                    _ => self.sign(&mut text),
+                    _ => self.take_char(&mut text),
                 },
-                _ => self.sign(&mut text),
+                _ => self.take_char(&mut text),
             }
         }
         self.at += 1;
-        self.hold(slot, InnerCommands::Line(text));
+        self.fill_slot(slot, InnerCommands::Line(text));
         Ok(())
     }
 
     /// Reads `${…}`: a variable, its length, or a variable with a default or a pattern to cut off.
-    fn parameter(&mut self, quoted: bool) -> Result<(), LineDoubt> {
+    fn read_parameter(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 2;
         let length = self.peek(0) == Some(b'#') && self.peek(1) != Some(b'}');
         self.at += usize::from(length);
         match self.name_length() {
             0 if self.peek(0).is_some_and(|sign| SPECIAL.contains(&sign)) => self.at += 1,
-            0 => return Err(self.dynamic(from)),
+            0 => return Err(self.dynamic_doubt(from)),
             signs => self.at += signs,
         }
         match (self.peek(0), self.peek(1)) {
@@ -119,31 +119,31 @@ impl Lexer<'_> {
                 self.at += 1;
                 return Ok(());
             }
-            _ if length => return Err(self.dynamic(from)),
+            _ if length => return Err(self.dynamic_doubt(from)),
             (Some(b':'), Some(b'-' | b'=' | b'?' | b'+')) => self.at += 2,
             (Some(b'-' | b'=' | b'?' | b'+' | b'#' | b'%'), _) => self.at += 1,
-            _ => return Err(self.dynamic(from)),
+            _ => return Err(self.dynamic_doubt(from)),
         }
         let mut scratch = ShellWord::default();
         loop {
             match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'}' => break,
                 // Between double quotes, the meaning of quotes depends on the form and the shell.
-                b'\'' | b'"' if quoted => return Err(self.dynamic(from)),
-                b'\'' => self.single(&mut scratch)?,
-                b'"' => self.double(&mut scratch)?,
-                b'\\' if self.peek(1) == Some(b'\n') => return Err(self.dynamic(from)),
+                b'\'' | b'"' if quoted => return Err(self.dynamic_doubt(from)),
+                b'\'' => self.read_single_quoted(&mut scratch)?,
+                b'"' => self.read_double_quoted(&mut scratch)?,
+                b'\\' if self.peek(1) == Some(b'\n') => return Err(self.dynamic_doubt(from)),
                 b'\\' => {
                     self.at += 1;
-                    self.sign(&mut scratch.text);
+                    self.take_char(&mut scratch.text);
                 }
-                b'<' | b'>' if self.peek(1) == Some(b'(') => return Err(self.dynamic(from)),
+                b'<' | b'>' if self.peek(1) == Some(b'(') => return Err(self.dynamic_doubt(from)),
                 b'$' if matches!(self.peek(1), Some(b'\'' | b'"' | b'\\')) => {
-                    return Err(self.dynamic(from));
+                    return Err(self.dynamic_doubt(from));
                 }
-                b'$' if self.expands() => self.expand(quoted)?,
+                b'$' if self.is_expansion() => self.expand(quoted)?,
                 b'`' => self.expand(quoted)?,
-                _ => self.sign(&mut scratch.text),
+                _ => self.take_char(&mut scratch.text),
             }
         }
         self.at += 1;
@@ -151,7 +151,7 @@ impl Lexer<'_> {
     }
 
     /// Reads `$((…))` of plain characters. If it ends otherwise, it may be a substitution that begins with a group.
-    fn arithmetic(&mut self) -> Result<(), LineDoubt> {
+    fn read_arithmetic(&mut self) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 3;
         let mut open = 0_usize;
@@ -169,14 +169,14 @@ impl Lexer<'_> {
                 }
                 byte if byte.is_ascii_alphanumeric() || b" \t_+-*/%<>=!&|^~?:,".contains(&byte) => {
                 }
-                _ => return Err(self.dynamic(from)),
+                _ => return Err(self.dynamic_doubt(from)),
             }
             self.at += 1;
         }
     }
 
     /// Reserves a slot for inner commands, so that outer commands precede inner ones.
-    fn slot(&mut self) -> Result<usize, LineDoubt> {
+    fn reserve_slot(&mut self) -> Result<usize, LineDoubt> {
         let slot = self.inner.len();
         if slot >= MAX_COMMANDS {
             return Err(LineDoubt::TooMuch);
@@ -185,7 +185,7 @@ impl Lexer<'_> {
         Ok(slot)
     }
 
-    fn hold(&mut self, slot: usize, inner: InnerCommands) {
+    fn fill_slot(&mut self, slot: usize, inner: InnerCommands) {
         if let Some(place) = self.inner.get_mut(slot) {
             *place = inner;
         }

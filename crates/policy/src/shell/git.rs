@@ -23,7 +23,7 @@ const BRANCHES: WordTable =
     WordTable("-a -r -v -vv --list --all --remotes --show-current --no-color");
 
 /// Returns the flag or form that runs or writes something else, if there is one.
-pub(super) fn form(args: &[String]) -> Option<String> {
+pub(super) fn exec_form(args: &[String]) -> Option<String> {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
         let name = arg.split('=').next().unwrap_or(arg);
@@ -74,7 +74,7 @@ fn runs(subcommand: &str, arg: &str) -> bool {
 /// diffs, text conversions). A repository's own configuration is not judged here, so they pass only with
 /// both `--no-ext-diff` and `--no-textconv` (`blame` with the latter). On a terminal they and `branch` run a
 /// pager, so they pass only after `--no-pager`. `status` may refresh the index, which changes no content.
-pub(super) fn looks(args: &[String]) -> bool {
+pub(super) fn only_reads(args: &[String]) -> bool {
     let (paged, args) = match args.first().map(String::as_str) {
         Some("--no-pager") => (false, args.get(1..).unwrap_or_default()),
         _ => (true, args),
@@ -86,7 +86,7 @@ pub(super) fn looks(args: &[String]) -> bool {
         let flags = WordTable(flags);
         rest.iter()
             .filter(|arg| *arg != "--")
-            .all(|arg| !arg.starts_with('-') || flags.has(arg) || counts(arg, flags))
+            .all(|arg| !arg.starts_with('-') || flags.has(arg) || is_count(arg, flags))
     };
     let given = |flag: &str| {
         rest.iter()
@@ -125,7 +125,7 @@ pub(super) fn looks(args: &[String]) -> bool {
 }
 
 /// Whether an argument is a count, also after a letter that may have one: `-5`, `-n5`, `-U3`.
-fn counts(arg: &str, flags: WordTable) -> bool {
+fn is_count(arg: &str, flags: WordTable) -> bool {
     let Some(rest) = arg.strip_prefix('-') else {
         return false;
     };

@@ -10,7 +10,7 @@ pub(super) const NEVER_RUN: WordTable = WordTable(
 );
 
 /// Whether `uniq` has a second file, which it writes. A `-` is a file too, and so is everything after `--`.
-pub(super) fn second_file(args: &[String]) -> bool {
+pub(super) fn has_second_file(args: &[String]) -> bool {
     let ended = args.iter().position(|arg| arg == "--");
     let ended = ended.unwrap_or(args.len());
     let files = args
@@ -23,7 +23,7 @@ pub(super) fn second_file(args: &[String]) -> bool {
 /// Whether a shell's own `test` or `printf` does more with its words than compare or print them. Some shells
 /// evaluate what looks like an index, with the substitutions in it; some evaluate compared numbers as
 /// arithmetic, with assignments; and `%n` sets the variable in its argument.
-pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
+pub(super) fn evaluates_words(name: &str, args: &[String]) -> bool {
     if args
         .iter()
         .any(|arg| arg.contains("$(") || arg.contains('`'))
@@ -31,7 +31,7 @@ pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
         return true;
     }
     if name == "printf" {
-        return args.iter().any(|arg| counts_signs(arg));
+        return args.iter().any(|arg| may_contain_percent_n(arg));
     }
     let number = |at: usize| {
         args.get(at).is_none_or(|arg| {
@@ -46,7 +46,7 @@ pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
 }
 
 /// Whether a format contains `%n`, or something that may become it.
-fn counts_signs(format: &str) -> bool {
+fn may_contain_percent_n(format: &str) -> bool {
     let mut pieces = format.split('%');
     pieces.next();
     pieces.any(|piece| {
@@ -59,7 +59,7 @@ fn counts_signs(format: &str) -> bool {
 
 /// Whether these arguments of `sed` neither change a file nor run anything: plain flags, and one script that
 /// prints, deletes or substitutes.
-pub(super) fn sed(args: &[String]) -> bool {
+pub(super) fn is_harmless_sed(args: &[String]) -> bool {
     let mut script = None;
     let mut next_is_script = false;
     for arg in args {
@@ -79,16 +79,16 @@ pub(super) fn sed(args: &[String]) -> bool {
             _ => {}
         }
     }
-    script.is_some_and(|script| sed_script(script))
+    script.is_some_and(|script| is_harmless_sed_script(script))
 }
 
-fn sed_script(script: &str) -> bool {
+fn is_harmless_sed_script(script: &str) -> bool {
     if let Some(rest) = script.strip_prefix('s') {
-        return substitution(rest);
+        return is_harmless_substitution(rest);
     }
     let mut rest = script;
     while let Some(after) = rest.strip_prefix('/') {
-        let Some(end) = unescaped(after, '/') else {
+        let Some(end) = find_unescaped(after, '/') else {
             return false;
         };
         rest = after.get(end + 1..).unwrap_or_default();
@@ -100,16 +100,16 @@ fn sed_script(script: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || b",$;pdq=! ".contains(&byte))
 }
 
-fn substitution(rest: &str) -> bool {
+fn is_harmless_substitution(rest: &str) -> bool {
     let Some(mark) = rest.chars().next().filter(|mark| "/|#,:@".contains(*mark)) else {
         return false;
     };
     let rest = rest.get(1..).unwrap_or_default();
-    let Some(first) = unescaped(rest, mark) else {
+    let Some(first) = find_unescaped(rest, mark) else {
         return false;
     };
     let rest = rest.get(first + 1..).unwrap_or_default();
-    let Some(second) = unescaped(rest, mark) else {
+    let Some(second) = find_unescaped(rest, mark) else {
         return false;
     };
     rest.get(second + 1..)
@@ -120,7 +120,7 @@ fn substitution(rest: &str) -> bool {
 
 /// Returns the position of the mark without a backslash before it. None if a bracket, in which the mark has no
 /// meaning, or a newline precedes it.
-fn unescaped(text: &str, mark: char) -> Option<usize> {
+fn find_unescaped(text: &str, mark: char) -> Option<usize> {
     let mut escaped = false;
     for (at, sign) in text.char_indices() {
         match sign {

@@ -13,7 +13,7 @@ pub(super) struct HereDocument {
 
 impl Lexer<'_> {
     /// Skips the bodies of the here-documents of the line that just ended, and reads the expansions in them.
-    pub(super) fn bodies(&mut self) -> Result<(), LineDoubt> {
+    pub(super) fn read_bodies(&mut self) -> Result<(), LineDoubt> {
         for here in std::mem::take(&mut self.pending) {
             let start = self.at;
             let end = loop {
@@ -34,15 +34,15 @@ impl Lexer<'_> {
             };
             let body = self.line.get(start..end).unwrap_or_default();
             if !here.raw && body.contains(['$', '`', '\\']) {
-                self.doubt_of(LineDoubt::Dynamic(format!("here-document {}", here.end)));
-                self.body(start, end)?;
+                self.add_doubt(LineDoubt::Dynamic(format!("here-document {}", here.end)));
+                self.read_body(start, end)?;
             }
         }
         Ok(())
     }
 
     /// Reads the expansions of a here-document. It ends at its delimiter, even if something in it is still open.
-    fn body(&mut self, start: usize, end: usize) -> Result<(), LineDoubt> {
+    fn read_body(&mut self, start: usize, end: usize) -> Result<(), LineDoubt> {
         let (line, bytes, at) = (self.line, self.bytes, self.at);
         self.line = line.get(..end).unwrap_or_default();
         self.bytes = self.line.as_bytes();
@@ -54,10 +54,10 @@ impl Lexer<'_> {
                 b'\\' if self.peek(1) == Some(b'\n') => return Err(LineDoubt::Unparsable),
                 b'\\' => {
                     self.at += 1;
-                    self.sign(&mut scratch);
+                    self.take_char(&mut scratch);
                 }
-                b'$' if self.peek(1) == Some(b'[') => return Err(self.dynamic(self.at)),
-                b'$' if self.expands() => self.expand(true)?,
+                b'$' if self.peek(1) == Some(b'[') => return Err(self.dynamic_doubt(self.at)),
+                b'$' if self.is_expansion() => self.expand(true)?,
                 b'`' => self.expand(true)?,
                 _ => self.at += 1,
             }

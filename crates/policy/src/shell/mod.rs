@@ -26,8 +26,8 @@ mod variable;
 mod word;
 mod wrapper;
 
-pub use reach::looks_below;
-pub use readonly::read_only;
+pub use reach::reads_only_below;
+pub use readonly::is_read_only;
 
 /// The longest line that is read, in bytes.
 pub const MAX_BYTES: usize = 16 * 1024;
@@ -92,6 +92,6 @@ pub enum LineDoubt {
 #[must_use]
 pub fn read(line: &str) -> ShellLine {
     let mut reader = reader::ShellReader::default();
-    reader.line(line);
+    reader.read_line(line);
     reader.finish()
 }

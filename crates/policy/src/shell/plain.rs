@@ -3,7 +3,7 @@
 
 use super::{
     LineDoubt, MAX_DEPTH, Redirect,
-    token::{self, InnerCommands, ShellWord, Token, bash_only},
+    token::{self, InnerCommands, ShellWord, Token, bash_only_doubt},
     variable,
 };
 
@@ -33,7 +33,7 @@ pub(super) struct PlainCommand {
 }
 
 /// Whether this word would be a keyword as the first of a command.
-pub(super) fn reserved(word: &str) -> bool {
+pub(super) fn is_keyword(word: &str) -> bool {
     matches!(
         word,
         "!" | "{" | "if" | "while" | "until" | "for" | "case" | "time" | "[["
@@ -44,7 +44,7 @@ pub(super) fn reserved(word: &str) -> bool {
 
 /// Parses a line, or returns the reason why this reader cannot.
 pub(super) fn read(line: &str) -> Result<PlainLine, LineDoubt> {
-    let cut = token::cut(line)?;
+    let cut = token::tokenise(line)?;
     let mut parser = PlainParser {
         tokens: cut.tokens,
         inner: cut.inner,
@@ -56,9 +56,9 @@ pub(super) fn read(line: &str) -> Result<PlainLine, LineDoubt> {
             ..PlainLine::default()
         },
     };
-    parser.whole()?;
+    parser.parse_all()?;
     parser.held = cut.loose;
-    parser.open_held()?;
+    parser.parse_held()?;
     Ok(parser.found)
 }
 
@@ -74,8 +74,8 @@ struct PlainParser {
 
 impl PlainParser {
     /// Parses tokens up to their end.
-    fn whole(&mut self) -> Result<(), LineDoubt> {
-        self.list(true)?;
+    fn parse_all(&mut self) -> Result<(), LineDoubt> {
+        self.parse_list(true)?;
         match self.peek() {
             None => Ok(()),
             Some(_) => Err(LineDoubt::Unparsable),
@@ -83,7 +83,7 @@ impl PlainParser {
     }
 
     /// Parses the substitutions of the previous command.
-    fn open_held(&mut self) -> Result<(), LineDoubt> {
+    fn parse_held(&mut self) -> Result<(), LineDoubt> {
         for slot in std::mem::take(&mut self.held) {
             let Some(inner) = self.inner.get_mut(slot) else {
                 continue;
@@ -100,7 +100,7 @@ impl PlainParser {
                     let tokens = std::mem::take(tokens);
                     let outer = std::mem::replace(&mut self.tokens, tokens);
                     let at = std::mem::replace(&mut self.at, 0);
-                    self.whole()?;
+                    self.parse_all()?;
                     (self.tokens, self.at) = (outer, at);
                 }
             }
@@ -129,28 +129,28 @@ impl PlainParser {
         }
     }
 
-    fn newlines(&mut self) {
+    fn skip_newlines(&mut self) {
         while self.peek() == Some(&Token::Newline) {
             self.at += 1;
         }
     }
 
     /// Parses commands up to a closing keyword, `)` or the end.
-    fn list(&mut self, may_be_empty: bool) -> Result<(), LineDoubt> {
+    fn parse_list(&mut self, may_be_empty: bool) -> Result<(), LineDoubt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(LineDoubt::TooMuch);
         }
-        self.newlines();
+        self.skip_newlines();
         let mut empty = true;
-        while !self.closes() {
-            self.and_or()?;
+        while !self.is_at_close() {
+            self.parse_and_or()?;
             empty = false;
             match self.peek() {
                 Some(Token::Semicolon | Token::Background | Token::Newline) => self.at += 1,
                 _ => break,
             }
-            self.newlines();
+            self.skip_newlines();
         }
         self.depth -= 1;
         if empty && !may_be_empty {
@@ -159,27 +159,27 @@ impl PlainParser {
         Ok(())
     }
 
-    fn closes(&self) -> bool {
+    fn is_at_close(&self) -> bool {
         match self.peek() {
             None | Some(Token::Close | Token::Ends) => true,
             Some(_) => self.keyword().is_some_and(|word| CLOSERS.contains(&word)),
         }
     }
 
-    fn and_or(&mut self) -> Result<(), LineDoubt> {
+    fn parse_and_or(&mut self) -> Result<(), LineDoubt> {
         loop {
             if self.keyword() == Some("!") {
                 self.at += 1;
             }
-            self.command()?;
+            self.parse_command()?;
             match self.peek() {
                 Some(Token::And | Token::Or) => {
                     self.at += 1;
-                    self.newlines();
+                    self.skip_newlines();
                 }
                 Some(Token::Pipe) => {
                     self.at += 1;
-                    self.newlines();
+                    self.skip_newlines();
                     // Only some shells accept a `!` there.
                     if self.keyword() == Some("!") {
                         return Err(LineDoubt::Unparsable);
@@ -190,58 +190,58 @@ impl PlainParser {
         }
     }
 
-    fn command(&mut self) -> Result<(), LineDoubt> {
+    fn parse_command(&mut self) -> Result<(), LineDoubt> {
         if self.peek() == Some(&Token::Open) {
             self.at += 1;
-            self.list(false)?;
+            self.parse_list(false)?;
             if self.peek() != Some(&Token::Close) {
                 return Err(LineDoubt::Unparsable);
             }
             self.at += 1;
-            return self.after_group();
+            return self.parse_group_end();
         }
         let Some(keyword) = self.keyword() else {
-            return self.simple();
+            return self.parse_simple();
         };
         match keyword {
             "{" => {
                 self.at += 1;
-                self.list(false)?;
+                self.parse_list(false)?;
                 self.expect("}")?;
             }
-            "if" => self.conditional()?,
+            "if" => self.parse_if()?,
             "while" | "until" => {
                 self.at += 1;
-                self.list(false)?;
-                self.body()?;
+                self.parse_list(false)?;
+                self.parse_loop_body()?;
             }
-            "for" => self.each()?,
-            "case" => self.case()?,
+            "for" => self.parse_for()?,
+            "case" => self.parse_case()?,
             // One shell takes it for a test; the other for a program, and the text after `&&` in it for another
             // one.
             "[[" => {
-                self.found.doubts.push(bash_only("[["));
-                return self.simple();
+                self.found.doubts.push(bash_only_doubt("[["));
+                return self.parse_simple();
             }
-            word if BASH.contains(&word) => return Err(bash_only(word)),
+            word if BASH.contains(&word) => return Err(bash_only_doubt(word)),
             word if OTHERS.contains(&word) => return Err(LineDoubt::Dynamic(word.to_owned())),
             word if word == "!" || CLOSERS.contains(&word) => return Err(LineDoubt::Unparsable),
-            _ => return self.simple(),
+            _ => return self.parse_simple(),
         }
-        self.after_group()
+        self.parse_group_end()
     }
 
-    fn conditional(&mut self) -> Result<(), LineDoubt> {
+    fn parse_if(&mut self) -> Result<(), LineDoubt> {
         self.at += 1;
         loop {
-            self.list(false)?;
+            self.parse_list(false)?;
             self.expect("then")?;
-            self.list(false)?;
+            self.parse_list(false)?;
             match self.keyword() {
                 Some("elif") => self.at += 1,
                 Some("else") => {
                     self.at += 1;
-                    self.list(false)?;
+                    self.parse_list(false)?;
                     return self.expect("fi");
                 }
                 _ => return self.expect("fi"),
@@ -249,13 +249,13 @@ impl PlainParser {
         }
     }
 
-    fn body(&mut self) -> Result<(), LineDoubt> {
+    fn parse_loop_body(&mut self) -> Result<(), LineDoubt> {
         self.expect("do")?;
-        self.list(false)?;
+        self.parse_list(false)?;
         self.expect("done")
     }
 
-    fn each(&mut self) -> Result<(), LineDoubt> {
+    fn parse_for(&mut self) -> Result<(), LineDoubt> {
         self.at += 1;
         let name = self
             .keyword()
@@ -266,29 +266,29 @@ impl PlainParser {
         }
         self.at += 1;
         self.expect("in")?;
-        while self.any_word().is_ok() {}
-        self.open_held()?;
+        while self.take_word().is_ok() {}
+        self.parse_held()?;
         match self.peek() {
             Some(Token::Semicolon | Token::Newline) => self.at += 1,
             _ => return Err(LineDoubt::Unparsable),
         }
-        self.newlines();
+        self.skip_newlines();
         self.found.loops.push(name);
-        self.body()
+        self.parse_loop_body()
     }
 
     /// Parses a `case`. Which branch runs is known only at run time.
-    fn case(&mut self) -> Result<(), LineDoubt> {
+    fn parse_case(&mut self) -> Result<(), LineDoubt> {
         self.found
             .doubts
             .push(LineDoubt::Dynamic("case".to_owned()));
         self.at += 1;
-        self.any_word()?;
-        self.newlines();
+        self.take_word()?;
+        self.skip_newlines();
         self.expect("in")?;
-        self.open_held()?;
+        self.parse_held()?;
         loop {
-            self.newlines();
+            self.skip_newlines();
             if self.keyword() == Some("esac") {
                 self.at += 1;
                 return Ok(());
@@ -296,17 +296,17 @@ impl PlainParser {
             if self.peek() == Some(&Token::Open) {
                 self.at += 1;
             }
-            self.any_word()?;
+            self.take_word()?;
             while self.peek() == Some(&Token::Pipe) {
                 self.at += 1;
-                self.any_word()?;
+                self.take_word()?;
             }
             if self.peek() != Some(&Token::Close) {
                 return Err(LineDoubt::Unparsable);
             }
             self.at += 1;
-            self.open_held()?;
-            self.list(true)?;
+            self.parse_held()?;
+            self.parse_list(true)?;
             if self.peek() != Some(&Token::Ends) {
                 return self.expect("esac");
             }
@@ -314,7 +314,7 @@ impl PlainParser {
         }
     }
 
-    fn any_word(&mut self) -> Result<(), LineDoubt> {
+    fn take_word(&mut self) -> Result<(), LineDoubt> {
         let Some(Token::Word(word)) = self.tokens.get_mut(self.at) else {
             return Err(LineDoubt::Unparsable);
         };
@@ -324,37 +324,37 @@ impl PlainParser {
     }
 
     /// Parses a function. Its body is read as if it ran here; whether its name still means a program is in doubt.
-    fn function(&mut self, name: &str) -> Result<(), LineDoubt> {
+    fn parse_function(&mut self, name: &str) -> Result<(), LineDoubt> {
         let made = LineDoubt::Environment(format!("the function {name} is made"));
         let doubts = &mut self.found.doubts;
         doubts.extend([made, LineDoubt::Dynamic("what a function does".to_owned())]);
         self.at += 2;
-        self.newlines();
+        self.skip_newlines();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(LineDoubt::TooMuch);
         }
-        self.command()?;
+        self.parse_command()?;
         self.depth -= 1;
         Ok(())
     }
 
     /// Parses the end of a group: only redirections may follow.
-    fn after_group(&mut self) -> Result<(), LineDoubt> {
-        while self.redirect()? {}
-        self.open_held()?;
+    fn parse_group_end(&mut self) -> Result<(), LineDoubt> {
+        while self.parse_redirect()? {}
+        self.parse_held()?;
         match self.peek() {
-            Some(Token::Word(_)) if !self.closes() => Err(LineDoubt::Unparsable),
+            Some(Token::Word(_)) if !self.is_at_close() => Err(LineDoubt::Unparsable),
             Some(Token::Open) => Err(LineDoubt::Unparsable),
             _ => Ok(()),
         }
     }
 
-    fn simple(&mut self) -> Result<(), LineDoubt> {
+    fn parse_simple(&mut self) -> Result<(), LineDoubt> {
         let mut command = PlainCommand::default();
         let begin = self.at;
         loop {
-            if self.redirect()? {
+            if self.parse_redirect()? {
                 continue;
             }
             let Some(Token::Word(word)) = self.tokens.get_mut(self.at) else {
@@ -363,7 +363,7 @@ impl PlainParser {
             self.held.append(&mut word.holds);
             if command.argv.is_empty() {
                 if word.assigns {
-                    if let Some((name, value)) = variable::split(&word.text) {
+                    if let Some((name, value)) = variable::split_assignment(&word.text) {
                         command
                             .assignments
                             .push((name.to_owned(), value.to_owned()));
@@ -372,7 +372,7 @@ impl PlainParser {
                     continue;
                 }
                 // After an assignment or a redirection shells disagree whether this is a program.
-                if self.at > begin && word.bare && reserved(&word.text) {
+                if self.at > begin && word.bare && is_keyword(&word.text) {
                     return Err(LineDoubt::Unparsable);
                 }
             }
@@ -381,7 +381,7 @@ impl PlainParser {
         }
         if self.peek() == Some(&Token::Open) {
             return match (self.tokens.get(self.at + 1), command.argv.as_slice()) {
-                (Some(Token::Close), [name]) if self.at == begin + 1 => self.function(name),
+                (Some(Token::Close), [name]) if self.at == begin + 1 => self.parse_function(name),
                 _ => Err(LineDoubt::Unparsable),
             };
         }
@@ -389,11 +389,11 @@ impl PlainParser {
             return Err(LineDoubt::Unparsable);
         }
         self.found.commands.push(command);
-        self.open_held()
+        self.parse_held()
     }
 
     /// Parses a redirection, if one is next.
-    fn redirect(&mut self) -> Result<bool, LineDoubt> {
+    fn parse_redirect(&mut self) -> Result<bool, LineDoubt> {
         let token = match self.peek() {
             Some(token @ (Token::File { .. } | Token::Duplicate | Token::Here)) => token.clone(),
             _ => return Ok(false),
@@ -413,7 +413,7 @@ impl PlainParser {
                 let plain = target.text == "-"
                     || (target.text.len() == 1 && target.text.bytes().all(|b| b.is_ascii_digit()));
                 if !plain {
-                    self.found.doubts.push(bash_only(">&"));
+                    self.found.doubts.push(bash_only_doubt(">&"));
                     self.found.redirects.push(Redirect {
                         path: target.text,
                         write: true,

@@ -11,19 +11,19 @@ const NO_FILES: &[&str] = &[
 /// Whether no word of its commands, and no file that they read by redirection, may lead elsewhere: an absolute
 /// path, one with `..`, a home directory.
 #[must_use]
-pub fn looks_below(line: &ShellLine) -> bool {
+pub fn reads_only_below(line: &ShellLine) -> bool {
     let mut read = line.redirects.iter().filter(|redirect| !redirect.write);
-    line.commands.iter().all(stays) && read.all(|redirect| below(&redirect.path))
+    line.commands.iter().all(stays_below) && read.all(|redirect| is_below(&redirect.path))
 }
 
-fn stays(command: &SimpleCommand) -> bool {
+fn stays_below(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;
     };
     if NO_FILES.contains(&program.as_str()) {
         return true;
     }
-    let pattern = pattern(program, args);
+    let pattern = pattern_index(program, args);
     let separates = |at: usize| {
         let flag = at.checked_sub(1).and_then(|at| args.get(at));
         matches!(
@@ -33,12 +33,12 @@ fn stays(command: &SimpleCommand) -> bool {
     };
     args.iter()
         .enumerate()
-        .all(|(at, arg)| pattern == Some(at) || below(arg) || (arg == "/" && separates(at)))
+        .all(|(at, arg)| pattern == Some(at) || is_below(arg) || (arg == "/" && separates(at)))
 }
 
 /// Returns the index of the word that a program searches for, which is no file. No flag in the table takes a
 /// file as its value but `-f`, so the first word without a dash is the pattern or precedes it.
-fn pattern(program: &str, args: &[String]) -> Option<usize> {
+fn pattern_index(program: &str, args: &[String]) -> Option<usize> {
     let told = |arg: &String| match arg.strip_prefix("--") {
         Some(long) => matches!(
             long.split('=').next(),
@@ -56,7 +56,7 @@ fn pattern(program: &str, args: &[String]) -> Option<usize> {
 }
 
 /// Whether neither a word, nor the value of a flag or a revision in it, leads elsewhere.
-fn below(word: &str) -> bool {
+fn is_below(word: &str) -> bool {
     let attached = word.starts_with('-') && !word.starts_with("--") && word.contains('/');
     word == "/dev/null"
         || (!attached

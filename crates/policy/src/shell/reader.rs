@@ -22,54 +22,54 @@ pub(super) struct ShellReader {
 
 impl ShellReader {
     /// Reads a line, by itself or inside another.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(super) fn read_line(&mut self, text: &str) {
         if text.len() > MAX_BYTES {
-            return self.doubt(LineDoubt::TooLong);
+            return self.add_doubt(LineDoubt::TooLong);
         }
         self.bytes += text.len();
         if self.depth >= MAX_LINES || self.bytes > 4 * MAX_BYTES {
-            return self.doubt(LineDoubt::TooMuch);
+            return self.add_doubt(LineDoubt::TooMuch);
         }
         self.depth += 1;
-        if let Some(sign) = stealth::first(text) {
-            self.doubt(LineDoubt::Dynamic(format!(
+        if let Some(sign) = stealth::find_hidden(text) {
+            self.add_doubt(LineDoubt::Dynamic(format!(
                 "the hidden character U+{:04X}",
                 u32::from(sign)
             )));
         }
         // `sh -c` would take it for a flag of its own.
         if text.starts_with(['-', '+']) {
-            self.dynamic("a line that begins like a flag");
+            self.doubt_dynamic("a line that begins like a flag");
         }
         match plain::read(text) {
             Ok(read) => {
                 if read.commands.is_empty() {
-                    self.doubt(LineDoubt::Unparsable);
+                    self.add_doubt(LineDoubt::Unparsable);
                 }
                 for doubt in read.doubts {
-                    self.doubt(doubt);
+                    self.add_doubt(doubt);
                 }
                 for name in read.loops {
                     // An exported variable reaches every program; a name of one letter seldom is exported.
                     if name.len() > 1 {
-                        self.environment(&format!("the variable {name} is set"));
+                        self.doubt_environment(&format!("the variable {name} is set"));
                     }
                 }
                 for redirect in read.redirects {
-                    self.redirect(redirect);
+                    self.add_redirect(redirect);
                 }
                 for command in read.commands {
                     for (name, value) in &command.assignments {
-                        self.assignment(name, value);
+                        self.add_assignment(name, value);
                     }
-                    self.program(&command.argv);
+                    self.add_program(&command.argv);
                     if let Some(line) = command.line {
-                        self.line_unless_empty(&line);
+                        self.read_line_unless_empty(&line);
                     }
                 }
             }
             Err(doubt) => {
-                self.doubt(doubt);
+                self.add_doubt(doubt);
                 tree::read(text, self);
             }
         }
@@ -77,14 +77,14 @@ impl ShellReader {
     }
 
     /// Reads a line, if there is one.
-    pub(super) fn line_unless_empty(&mut self, text: &str) {
+    pub(super) fn read_line_unless_empty(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.line(text);
+            self.read_line(text);
         }
     }
 
     /// Adds one program with its words, and the programs in them.
-    pub(super) fn program(&mut self, argv: &[String]) {
+    pub(super) fn add_program(&mut self, argv: &[String]) {
         if argv.is_empty() {
             return;
         }
@@ -93,80 +93,80 @@ impl ShellReader {
             || self.words > MAX_WORDS
             || self.depth > MAX_LINES
         {
-            return self.doubt(LineDoubt::TooMuch);
+            return self.add_doubt(LineDoubt::TooMuch);
         }
         self.found.commands.push(SimpleCommand {
             argv: argv.to_vec(),
-            exec_capable: executor::form(argv),
+            exec_capable: executor::exec_form(argv),
         });
-        wrapper::open(self, argv);
+        wrapper::follow_program(self, argv);
         // If a variable is empty, the next word is the program.
         if argv.len() > 1
             && argv
                 .first()
                 .is_some_and(|first| first.starts_with(['$', '`']))
         {
-            self.inner(argv.get(1..).unwrap_or_default());
+            self.add_inner_program(argv.get(1..).unwrap_or_default());
         }
     }
 
     /// Adds to the bytes that were to be parsed as a tree, and returns the sum.
-    pub(super) fn tree_bytes(&mut self, more: usize) -> usize {
+    pub(super) fn add_tree_bytes(&mut self, more: usize) -> usize {
         self.tree_bytes += more;
         self.tree_bytes
     }
 
     /// Adds a possible program, without following it.
-    pub(super) fn found_by_guess(&mut self, argv: &[String]) {
+    pub(super) fn add_guess(&mut self, argv: &[String]) {
         if !argv.is_empty() && self.found.commands.len() < MAX_COMMANDS {
             self.found.commands.push(SimpleCommand {
                 argv: argv.to_vec(),
-                exec_capable: executor::form(argv),
+                exec_capable: executor::exec_form(argv),
             });
         }
     }
 
     /// Adds a program that another one starts.
-    pub(super) fn inner(&mut self, argv: &[String]) {
+    pub(super) fn add_inner_program(&mut self, argv: &[String]) {
         if let Some(first) = argv.first()
-            && (plain::reserved(first) || first.is_empty())
+            && (plain::is_keyword(first) || first.is_empty())
         {
-            self.dynamic(first);
+            self.doubt_dynamic(first);
         }
         self.depth += 1;
-        self.program(argv);
+        self.add_program(argv);
         self.depth -= 1;
     }
 
-    pub(super) fn assignment(&mut self, name: &str, value: &str) {
-        if !variable::harmless(name, value) {
-            self.environment(&format!("the variable {name} is set"));
+    pub(super) fn add_assignment(&mut self, name: &str, value: &str) {
+        if !variable::is_harmless(name, value) {
+            self.doubt_environment(&format!("the variable {name} is set"));
         }
     }
 
-    pub(super) fn redirect(&mut self, redirect: Redirect) {
+    pub(super) fn add_redirect(&mut self, redirect: Redirect) {
         // One shell opens a connection there.
         if ["/dev/tcp", "/dev/udp"]
             .iter()
             .any(|net| redirect.path.contains(net))
         {
-            self.dynamic(&redirect.path);
+            self.doubt_dynamic(&redirect.path);
         }
         if self.found.redirects.len() >= MAX_COMMANDS {
-            return self.doubt(LineDoubt::TooMuch);
+            return self.add_doubt(LineDoubt::TooMuch);
         }
         self.found.redirects.push(redirect);
     }
 
-    pub(super) fn dynamic(&mut self, what: &str) {
-        self.doubt(LineDoubt::Dynamic(what.to_owned()));
+    pub(super) fn doubt_dynamic(&mut self, what: &str) {
+        self.add_doubt(LineDoubt::Dynamic(what.to_owned()));
     }
 
-    pub(super) fn environment(&mut self, what: &str) {
-        self.doubt(LineDoubt::Environment(what.to_owned()));
+    pub(super) fn doubt_environment(&mut self, what: &str) {
+        self.add_doubt(LineDoubt::Environment(what.to_owned()));
     }
 
-    pub(super) fn doubt(&mut self, doubt: LineDoubt) {
+    pub(super) fn add_doubt(&mut self, doubt: LineDoubt) {
         if self.found.doubts.len() < MAX_DOUBTS && !self.found.doubts.contains(&doubt) {
             self.found.doubts.push(doubt);
         }
@@ -192,7 +192,7 @@ impl ShellReader {
                     .is_some_and(|program| program.contains('/') && !program.starts_with('/'))
             });
         if moves && relative {
-            self.dynamic("a relative name after cd");
+            self.doubt_dynamic("a relative name after cd");
         }
         self.found
     }

@@ -91,7 +91,7 @@ const FIND_TESTS: WordTable = WordTable(
 ///
 /// Conservative: a command outside the table is not read-only.
 #[must_use]
-pub fn read_only(command: &SimpleCommand) -> bool {
+pub fn is_read_only(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;
     };
@@ -99,8 +99,8 @@ pub fn read_only(command: &SimpleCommand) -> bool {
         return false;
     }
     match program.as_str() {
-        "git" => git::looks(args),
-        "sed" => harmless::sed(args),
+        "git" => git::only_reads(args),
+        "sed" => harmless::is_harmless_sed(args),
         "echo" | ":" => true,
         "printf" => args.first().is_some_and(|first| !first.starts_with('-')),
         // In one shell, these evaluate arguments that look like an index.
@@ -113,18 +113,18 @@ pub fn read_only(command: &SimpleCommand) -> bool {
                 || matches!(arg.as_str(), "-u" | "--utc" | "-R" | "-I" | "-Iseconds")
         }),
         "uniq" => {
-            known(args, UNIQ)
+            has_only_known_flags(args, UNIQ)
                 // A second file would be written. A separate value looks like one and does not pass.
-                && !harmless::second_file(args)
+                && !harmless::has_second_file(args)
         }
-        "find" => finds(args),
-        _ => flags(program).is_some_and(|flags| known(args, flags)),
+        "find" => has_only_find_tests(args),
+        _ => flags(program).is_some_and(|flags| has_only_known_flags(args, flags)),
     }
 }
 
 /// Whether all flags are among these, letters in the first word. After `--` there are none, but a `--` may be the
 /// value of a flag (`-e --`), so words that look like flags count as flags there too.
-fn known(args: &[String], flags: WordTable) -> bool {
+fn has_only_known_flags(args: &[String], flags: WordTable) -> bool {
     let letters = flags.words().find(|word| !word.starts_with("--"));
     let letters = letters.map_or("", |word| word.trim_start_matches('-'));
     args.iter().filter(|arg| *arg != "--").all(|arg| {
@@ -142,7 +142,7 @@ fn known(args: &[String], flags: WordTable) -> bool {
 }
 
 /// Whether `find` has tests only.
-fn finds(args: &[String]) -> bool {
+fn has_only_find_tests(args: &[String]) -> bool {
     args.iter().filter(|arg| arg.starts_with('-')).all(|arg| {
         FIND_TESTS.has(arg)
             || arg

@@ -21,7 +21,7 @@ fn shape(solo: &'static str, valued: &'static str, operands: usize) -> WrapperSh
 }
 
 /// Returns the shape of a program that starts another and does not change its effect.
-pub(super) fn known(name: &str) -> Option<WrapperShape> {
+pub(super) fn wrapper_shape(name: &str) -> Option<WrapperShape> {
     Some(match name {
         "nice" => shape("", "-n --adjustment", 0),
         "ionice" => shape("-t", "-c -n", 0),
@@ -74,7 +74,7 @@ pub(super) fn known(name: &str) -> Option<WrapperShape> {
 }
 
 /// Returns the index of the inner program, or the unknown flag.
-pub(super) fn skip<'a>(
+pub(super) fn find_inner_program<'a>(
     args: &'a [String],
     shape: &WrapperShape,
     numbers: bool,
@@ -117,7 +117,7 @@ pub(super) fn skip<'a>(
 }
 
 /// Returns the flags whose value is a program or a line.
-pub(super) fn carriers(name: &str) -> Option<WordTable> {
+pub(super) fn program_flags(name: &str) -> Option<WordTable> {
     Some(WordTable(match name {
         "tar" => "--to-command --checkpoint-action --use-compress-program -I --rsh-command",
         "rsync" => "-e --rsh --rsync-path",

@@ -4,11 +4,11 @@
 use crate::unseen::is_unseen;
 
 /// Returns the first such character of a text.
-pub(super) fn first(text: &str) -> Option<char> {
-    text.chars().find(|&sign| hidden(sign))
+pub(super) fn find_hidden(text: &str) -> Option<char> {
+    text.chars().find(|&sign| is_hidden(sign))
 }
 
-fn hidden(sign: char) -> bool {
+fn is_hidden(sign: char) -> bool {
     match sign {
         '\n' | '\t' | ' '..='~' => false,
         // Some shells end a word at other blanks.

@@ -61,7 +61,7 @@ pub(super) struct LexedLine {
     pub(super) doubts: Vec<LineDoubt>,
 }
 
-pub(super) fn cut(line: &str) -> Result<LexedLine, LineDoubt> {
+pub(super) fn tokenise(line: &str) -> Result<LexedLine, LineDoubt> {
     let mut lexer = Lexer {
         line,
         bytes: line.as_bytes(),
@@ -86,7 +86,7 @@ pub(super) fn cut(line: &str) -> Result<LexedLine, LineDoubt> {
 }
 
 /// Returns the text from here to the next blank, short enough to display.
-pub(super) fn glimpse(line: &str, from: usize) -> String {
+pub(super) fn excerpt(line: &str, from: usize) -> String {
     // No more than this is displayed, however long the word is.
     let mut end = line.len().min(from + 136);
     while !line.is_char_boundary(end) {
@@ -109,7 +109,7 @@ pub(super) fn glimpse(line: &str, from: usize) -> String {
 }
 
 /// Returns the doubt about syntax that other shells than `bash` read as something else.
-pub(super) fn bash_only(what: &str) -> LineDoubt {
+pub(super) fn bash_only_doubt(what: &str) -> LineDoubt {
     LineDoubt::Dynamic(format!("bash-only syntax {what}"))
 }
 
@@ -153,35 +153,35 @@ impl Lexer<'_> {
                 }
                 b'\n' => {
                     self.at += 1;
-                    self.whole_redirect()?;
+                    self.check_redirect_complete()?;
                     self.tokens.push(Token::Newline);
-                    self.bodies()?;
+                    self.read_bodies()?;
                 }
                 b')' if inside && open == 0 => {
                     self.at += 1;
-                    return self.ended();
+                    return self.check_complete();
                 }
-                b'<' | b'>' if self.peek(1) == Some(b'(') => self.word()?,
+                b'<' | b'>' if self.peek(1) == Some(b'(') => self.read_word()?,
                 b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
                     match byte {
                         b'(' => open += 1,
                         b')' => open = open.saturating_sub(1),
                         _ => {}
                     }
-                    self.operator(byte)?;
+                    self.read_operator(byte)?;
                 }
-                _ => self.word()?,
+                _ => self.read_word()?,
             }
         }
         if inside {
             return Err(LineDoubt::Unparsable);
         }
-        self.ended()
+        self.check_complete()
     }
 
     /// Returns a doubt if a redirection or a here-document is incomplete.
-    fn ended(&self) -> Result<(), LineDoubt> {
-        self.whole_redirect()?;
+    fn check_complete(&self) -> Result<(), LineDoubt> {
+        self.check_redirect_complete()?;
         if self.pending.is_empty() {
             Ok(())
         } else {
@@ -193,38 +193,38 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    fn whole_redirect(&self) -> Result<(), LineDoubt> {
+    fn check_redirect_complete(&self) -> Result<(), LineDoubt> {
         match self.delimiter {
             Some(_) => Err(LineDoubt::Unparsable),
             None => Ok(()),
         }
     }
 
-    fn operator(&mut self, byte: u8) -> Result<(), LineDoubt> {
-        self.whole_redirect()?;
+    fn read_operator(&mut self, byte: u8) -> Result<(), LineDoubt> {
+        self.check_redirect_complete()?;
         let next = self.peek(1);
         let (token, length) = match (byte, next) {
-            (b';', Some(b'&')) => return Err(bash_only(";&")),
+            (b';', Some(b'&')) => return Err(bash_only_doubt(";&")),
             (b';', Some(b';')) => match self.peek(2) {
-                Some(b'&') => return Err(bash_only(";;&")),
+                Some(b'&') => return Err(bash_only_doubt(";;&")),
                 _ => (Token::Ends, 2),
             },
             (b';', _) => (Token::Semicolon, 1),
             (b'&', Some(b'&')) => (Token::And, 2),
-            (b'&', Some(b'>')) => return Err(bash_only("&>")),
+            (b'&', Some(b'>')) => return Err(bash_only_doubt("&>")),
             (b'&', _) => (Token::Background, 1),
             (b'|', Some(b'|')) => (Token::Or, 2),
             (b'|', Some(b'&')) => {
-                self.doubt_of(bash_only("|&"));
+                self.add_doubt(bash_only_doubt("|&"));
                 (Token::Pipe, 2)
             }
             (b'|', _) => (Token::Pipe, 1),
-            (b'(', Some(b'(')) => return Err(bash_only("((")),
+            (b'(', Some(b'(')) => return Err(bash_only_doubt("((")),
             (b'(', _) => (Token::Open, 1),
             (b')', _) => (Token::Close, 1),
             (b'<', Some(b'<')) => match self.peek(2) {
                 Some(b'<') => {
-                    self.doubt_of(bash_only("<<<"));
+                    self.add_doubt(bash_only_doubt("<<<"));
                     (Token::Here, 3)
                 }
                 Some(b'-') => {
@@ -248,7 +248,7 @@ impl Lexer<'_> {
     }
 
     /// Reads one word. Copies whole characters, so one of several bytes is not split.
-    fn word(&mut self) -> Result<(), LineDoubt> {
+    fn read_word(&mut self) -> Result<(), LineDoubt> {
         let start = self.at;
         let doubted = self.doubted;
         let mut word = ShellWord {
@@ -261,15 +261,15 @@ impl Lexer<'_> {
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' => break,
                 b'<' | b'>' if self.peek(1) == Some(b'(') => {
                     if word.text.ends_with(|sign: char| sign.is_ascii_digit()) {
-                        return Err(bash_only("process substitution"));
+                        return Err(bash_only_doubt("process substitution"));
                     }
-                    self.doubt_of(bash_only("process substitution"));
+                    self.add_doubt(bash_only_doubt("process substitution"));
                     let from = self.at;
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
                         return Err(LineDoubt::TooMuch);
                     }
-                    self.substitution()?;
+                    self.read_substitution()?;
                     self.depth -= 1;
                     let raw = self.line.get(from..self.at);
                     word.text.push_str(raw.unwrap_or_default());
@@ -280,95 +280,95 @@ impl Lexer<'_> {
                         && word.bare
                         && word.text.bytes().all(|byte| byte.is_ascii_digit());
                     if digits && word.text.len() == 1 {
-                        return self.operator(byte);
+                        return self.read_operator(byte);
                     }
                     if digits || word.text.ends_with('}') {
-                        return Err(self.dynamic(start));
+                        return Err(self.dynamic_doubt(start));
                     }
                     break;
                 }
                 b'\'' => {
                     word.bare = false;
-                    self.single(&mut word)?;
+                    self.read_single_quoted(&mut word)?;
                 }
                 b'"' => {
                     word.bare = false;
-                    self.double(&mut word)?;
+                    self.read_double_quoted(&mut word)?;
                 }
                 b'\\' => {
                     word.bare = false;
                     self.at += 1;
                     match self.peek(0) {
                         None | Some(b'\n') => return Err(LineDoubt::Unparsable),
-                        Some(_) => self.sign(&mut word.text),
+                        Some(_) => self.take_char(&mut word.text),
                     }
                 }
-                b'`' => self.expansion(&mut word, false)?,
+                b'`' => self.read_expansion(&mut word, false)?,
                 b'$' => match self.peek(1) {
                     None | Some(b' ' | b'\t' | b'\n') => {
                         word.text.push('$');
                         self.at += 1;
                     }
                     Some(b'\'') => {
-                        self.doubt_of(bash_only("$'…'"));
+                        self.add_doubt(bash_only_doubt("$'…'"));
                         word.bare = false;
                         self.at += 1;
                         let mut raw = ShellWord::default();
-                        self.single(&mut raw)?;
+                        self.read_single_quoted(&mut raw)?;
                         // One shell ends the text here, the other continues.
                         if raw.text.ends_with('\\') {
-                            return Err(bash_only("$'…'"));
+                            return Err(bash_only_doubt("$'…'"));
                         }
-                        word::ansi(&raw.text, &mut word.text);
+                        word::unescape_ansi(&raw.text, &mut word.text);
                     }
                     Some(b'"') => {
-                        self.doubt_of(bash_only("$\"…\""));
+                        self.add_doubt(bash_only_doubt("$\"…\""));
                         word.bare = false;
                         self.at += 1;
-                        self.double(&mut word)?;
+                        self.read_double_quoted(&mut word)?;
                     }
-                    Some(_) => self.expansion(&mut word, false)?,
+                    Some(_) => self.read_expansion(&mut word, false)?,
                 },
                 b'*' | b'?' => {
-                    self.doubt(start);
-                    self.sign(&mut word.text);
+                    self.add_doubt_at(start);
+                    self.take_char(&mut word.text);
                 }
                 // `[` by itself is a program; elsewhere it begins a pattern.
                 b'[' if self.at > start || !self.ends_word(1) => {
                     // After a name it may be an index, which one shell reads across blanks.
                     if variable::is_name(&word.text) {
-                        return Err(self.dynamic(start));
+                        return Err(self.dynamic_doubt(start));
                     }
-                    self.doubt(start);
-                    self.sign(&mut word.text);
+                    self.add_doubt_at(start);
+                    self.take_char(&mut word.text);
                 }
                 b'~' if self.at == start
                     || matches!(word.text.as_bytes().last(), Some(b'=' | b':')) =>
                 {
-                    self.doubt(start);
-                    self.sign(&mut word.text);
+                    self.add_doubt_at(start);
+                    self.take_char(&mut word.text);
                 }
                 b'=' => {
                     if word.bare && !word.assigns {
                         word.assigns = variable::is_name(&word.text);
                         let appended = word.text.strip_suffix('+');
                         if appended.is_some_and(variable::is_name) {
-                            return Err(bash_only("+="));
+                            return Err(bash_only_doubt("+="));
                         }
                     }
-                    self.sign(&mut word.text);
+                    self.take_char(&mut word.text);
                 }
                 b'{' => {
                     brace = brace.or(Some(word.text.len()));
-                    self.sign(&mut word.text);
+                    self.take_char(&mut word.text);
                 }
-                _ => self.sign(&mut word.text),
+                _ => self.take_char(&mut word.text),
             }
         }
         if let Some(from) = brace {
             let rest = word.text.get(from..).unwrap_or_default();
             if rest.contains(',') || rest.contains("..") {
-                self.doubt(start);
+                self.add_doubt_at(start);
             }
         }
         // Shells do not expand a delimiter; one that would be expanded is rejected.
@@ -401,18 +401,18 @@ impl Lexer<'_> {
         matches!(self.peek(ahead), None | Some(b' ' | b'\t' | b'\n'))
     }
 
-    pub(super) fn dynamic(&self, from: usize) -> LineDoubt {
-        LineDoubt::Dynamic(glimpse(self.line, from))
+    pub(super) fn dynamic_doubt(&self, from: usize) -> LineDoubt {
+        LineDoubt::Dynamic(excerpt(self.line, from))
     }
 
-    pub(super) fn doubt(&mut self, from: usize) {
+    pub(super) fn add_doubt_at(&mut self, from: usize) {
         if self.doubts.len() < MAX_DOUBTS {
-            self.doubt_of(self.dynamic(from));
+            self.add_doubt(self.dynamic_doubt(from));
         }
         self.doubted += 1;
     }
 
-    pub(super) fn doubt_of(&mut self, doubt: LineDoubt) {
+    pub(super) fn add_doubt(&mut self, doubt: LineDoubt) {
         self.doubted += 1;
         if self.doubts.len() < MAX_DOUBTS && self.doubts.last() != Some(&doubt) {
             self.doubts.push(doubt);
@@ -420,7 +420,7 @@ impl Lexer<'_> {
     }
 
     /// Copies one character as it is.
-    pub(super) fn sign(&mut self, text: &mut String) {
+    pub(super) fn take_char(&mut self, text: &mut String) {
         if let Some(sign) = self
             .line
             .get(self.at..)
@@ -433,7 +433,7 @@ impl Lexer<'_> {
         }
     }
 
-    pub(super) fn single(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
+    pub(super) fn read_single_quoted(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
         let rest = self.line.get(self.at + 1..).unwrap_or_default();
         let end = rest.find('\'').ok_or(LineDoubt::Unparsable)?;
         word.text.push_str(rest.get(..end).unwrap_or_default());
@@ -441,7 +441,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    pub(super) fn double(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
+    pub(super) fn read_double_quoted(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
         self.at += 1;
         loop {
             match self.peek(0).ok_or(LineDoubt::Unparsable)? {
@@ -455,17 +455,17 @@ impl Lexer<'_> {
                         self.at += 2;
                     }
                     Some(b'\n') => self.at += 2,
-                    _ => self.sign(&mut word.text),
+                    _ => self.take_char(&mut word.text),
                 },
                 b'$' if matches!(
                     self.peek(1),
                     Some(b'"' | b' ' | b'|' | b')' | b'/' | b'.' | b',')
                 ) =>
                 {
-                    self.sign(&mut word.text);
+                    self.take_char(&mut word.text);
                 }
-                b'$' | b'`' => self.expansion(word, true)?,
-                _ => self.sign(&mut word.text),
+                b'$' | b'`' => self.read_expansion(word, true)?,
+                _ => self.take_char(&mut word.text),
             }
         }
     }

@@ -28,25 +28,27 @@ thread_local! {
 
 /// Adds all commands and redirections of a line to a reader; word by word, too, if the tree is incomplete.
 pub(super) fn read(line: &str, reader: &mut ShellReader) {
-    if !show(line, reader) {
+    if !read_by_tree(line, reader) {
         coarse::read(line, reader);
     }
 }
 
 /// Reads a line by the tree alone, and returns whether all of it was understood.
-fn show(line: &str, reader: &mut ShellReader) -> bool {
+fn read_by_tree(line: &str, reader: &mut ShellReader) -> bool {
     let here_documents = line.matches("<<").count();
-    let costly = reader.tree_bytes(line.len()) > MAX_TREE;
+    let costly = reader.add_tree_bytes(line.len()) > MAX_TREE;
     let brackets = line.matches('[').count();
-    let beyond =
-        costly || brackets > MAX_BRACKETS || here_documents > MAX_HERE_DOCUMENTS || beyond(line);
+    let beyond = costly
+        || brackets > MAX_BRACKETS
+        || here_documents > MAX_HERE_DOCUMENTS
+        || exceeds_limits(line);
     let Some(tree) = (!beyond).then(|| parse(line)).flatten() else {
-        reader.doubt(LineDoubt::TooMuch);
+        reader.add_doubt(LineDoubt::TooMuch);
         return false;
     };
     let whole = !tree.root_node().has_error();
     if !whole {
-        reader.doubt(LineDoubt::Unparsable);
+        reader.add_doubt(LineDoubt::Unparsable);
     }
     let mut walk = TreeWalk {
         line,
@@ -59,7 +61,7 @@ fn show(line: &str, reader: &mut ShellReader) -> bool {
 
 /// Whether a line has more parts or deeper ones than are followed. Checked before parsing: something that the
 /// grammar cannot close costs it the square of its depth.
-fn beyond(line: &str) -> bool {
+fn exceeds_limits(line: &str) -> bool {
     let (mut depth, mut deepest, mut parts) = (0_usize, 0, 0);
     for byte in line.bytes() {
         match byte {
@@ -129,26 +131,26 @@ impl TreeWalk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
         // Most nodes are words without children.
         if node.child_count() == 0 {
-            return self.leaf(node);
+            return self.read_leaf(node);
         }
         self.nodes += 1;
         // A tree is deeper than the line that it represents.
         if depth > 8 * MAX_DEPTH || self.nodes > MAX_NODES {
-            return self.reader.doubt(LineDoubt::TooMuch);
+            return self.reader.add_doubt(LineDoubt::TooMuch);
         }
         match node.kind() {
-            "command" => self.command(node),
-            "declaration_command" | "unset_command" | "test_command" => self.flat(node),
-            "variable_assignment" => self.assignment(node),
-            "file_redirect" => self.redirect(node),
-            "heredoc_redirect" => self.behind_here(node),
+            "command" => self.add_command(node),
+            "declaration_command" | "unset_command" | "test_command" => self.add_flat_command(node),
+            "variable_assignment" => self.add_assignment(node),
+            "file_redirect" => self.add_redirect(node),
+            "heredoc_redirect" => self.add_words_after_here_document(node),
             "function_definition" => {
                 let name = node.child_by_field_name("name");
                 let name = name
-                    .map(|name| word::text(name, self.line))
+                    .map(|name| word::unquote(name, self.line))
                     .unwrap_or_default();
                 self.reader
-                    .environment(&format!("the function {name} is made"));
+                    .doubt_environment(&format!("the function {name} is made"));
             }
             _ => {}
         }
@@ -160,7 +162,7 @@ impl TreeWalk<'_> {
 
     /// Reads the substitutions in a leaf: the grammar does not parse patterns and some defaults, but a shell runs
     /// what is substituted in them.
-    fn leaf(&mut self, node: Node<'_>) {
+    fn read_leaf(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
         let quoted = matches!(
             node.kind(),
@@ -177,11 +179,11 @@ impl TreeWalk<'_> {
         let backquoted = raw.split('`').skip(1).step_by(2);
         for inner in backquoted.chain(raw.split("$(").skip(1)) {
             self.reader
-                .line_unless_empty(inner.trim_end_matches([')', '}', '"']));
+                .read_line_unless_empty(inner.trim_end_matches([')', '}', '"']));
         }
     }
 
-    fn command(&mut self, node: Node<'_>) {
+    fn add_command(&mut self, node: Node<'_>) {
         let mut argv = Vec::new();
         let mut cursor = node.walk();
         for (at, child) in node.children(&mut cursor).enumerate() {
@@ -198,69 +200,69 @@ impl TreeWalk<'_> {
                     let more = child
                         .children_by_field_name("destination", &mut words)
                         .skip(skip);
-                    argv.extend(more.map(|word| word::text(word, self.line)));
+                    argv.extend(more.map(|word| word::unquote(word, self.line)));
                 }
-                _ if child.is_named() || node.field_name_for_child(index(at)).is_some() => {
-                    argv.push(word::text(child, self.line));
+                _ if child.is_named() || node.field_name_for_child(child_index(at)).is_some() => {
+                    argv.push(word::unquote(child, self.line));
                 }
                 _ => {}
             }
         }
-        self.reader.program(&argv);
+        self.reader.add_program(&argv);
     }
 
     /// Adds a command whose words the grammar splits further.
-    fn flat(&mut self, node: Node<'_>) {
+    fn add_flat_command(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
         let argv: Vec<String> = raw.split_whitespace().map(str::to_owned).collect();
-        self.reader.program(&argv);
+        self.reader.add_program(&argv);
     }
 
-    fn assignment(&mut self, node: Node<'_>) {
+    fn add_assignment(&mut self, node: Node<'_>) {
         let field = |name| {
             node.child_by_field_name(name)
-                .map(|node| word::text(node, self.line))
+                .map(|node| word::unquote(node, self.line))
         };
         let name = field("name").unwrap_or_default();
         let value = field("value").unwrap_or_default();
-        self.reader.assignment(&name, &value);
+        self.reader.add_assignment(&name, &value);
     }
 
-    fn redirect(&mut self, node: Node<'_>) {
+    fn add_redirect(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
         let sign = raw.trim_start_matches(|sign: char| sign.is_ascii_digit());
         let duplicate = sign.starts_with(">&") || sign.starts_with("<&");
         let mut cursor = node.walk();
         let mut words = node
             .children_by_field_name("destination", &mut cursor)
-            .map(|word| word::text(word, self.line));
+            .map(|word| word::unquote(word, self.line));
         if let Some(path) = words.next() {
             let descriptor = path
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-');
             if !(duplicate && descriptor) {
-                self.reader.redirect(Redirect {
+                self.reader.add_redirect(Redirect {
                     path,
                     write: !sign.starts_with('<') || sign.starts_with("<>"),
                 });
             }
         }
         let more: Vec<String> = words.collect();
-        self.reader.program(&more);
+        self.reader.add_program(&more);
     }
 
     /// Adds the words after a here-document's operator, which belong to the command before it.
-    fn behind_here(&mut self, node: Node<'_>) {
+    fn add_words_after_here_document(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         let words: Vec<String> = node
             .children_by_field_name("argument", &mut cursor)
-            .map(|word| word::text(word, self.line))
+            .map(|word| word::unquote(word, self.line))
             .collect();
-        self.reader.program(&words);
+        self.reader.add_program(&words);
     }
 }
 
-fn index(at: usize) -> u32 {
+fn child_index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
@@ -282,7 +284,7 @@ mod tests {
                 continue;
             }
             let mut reader = ShellReader::default();
-            show(line, &mut reader);
+            read_by_tree(line, &mut reader);
             let shown = reader.finish();
             let sorted = |line: &shell::ShellLine| {
                 let argv = line.commands.iter().map(|command| command.argv.clone());
@@ -308,7 +310,7 @@ mod tests {
                 continue;
             }
             let mut reader = ShellReader::default();
-            show(line, &mut reader);
+            read_by_tree(line, &mut reader);
             let exact = shell::read(line);
             let shown = reader.finish();
             if shown.doubts.contains(&LineDoubt::Unparsable) {

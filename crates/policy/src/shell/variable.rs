@@ -9,7 +9,7 @@ const PASS: WordTable = WordTable(
 
 /// Whether setting this variable is harmless with this value. A value with a slash or a colon could name a
 /// file (`TZ=:/some/file`, `LANG=/some/locale`), so it does not pass.
-pub(super) fn harmless(name: &str, value: &str) -> bool {
+pub(super) fn is_harmless(name: &str, value: &str) -> bool {
     // In other encodings a byte of one letter may be a backslash or a quote, for a shell as for a program.
     if name == "LANG" || name.starts_with("LC_") {
         return matches!(value, "" | "C" | "POSIX")
@@ -24,7 +24,7 @@ pub(super) fn harmless(name: &str, value: &str) -> bool {
 }
 
 /// Splits an assignment into its name and value.
-pub(super) fn split(word: &str) -> Option<(&str, &str)> {
+pub(super) fn split_assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     is_name(name).then_some((name, value))
 }

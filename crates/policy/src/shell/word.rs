@@ -4,7 +4,7 @@
 use tree_sitter::Node;
 
 /// Returns the text of a word, without its quotes.
-pub(super) fn text(node: Node<'_>, source: &str) -> String {
+pub(super) fn unquote(node: Node<'_>, source: &str) -> String {
     let mut out = String::new();
     append(node, source, &mut out, 0);
     out
@@ -19,10 +19,10 @@ fn append(node: Node<'_>, source: &str, out: &mut String, depth: usize) {
                 append(child, source, out, depth + 1);
             }
         }
-        "raw_string" => out.push_str(between(raw, "'", "'")),
-        "ansi_c_string" => ansi(between(raw, "$'", "'"), out),
-        "string" => double(between(raw, "\"", "\""), out),
-        "translated_string" => double(between(raw, "$\"", "\""), out),
+        "raw_string" => out.push_str(strip_delimiters(raw, "'", "'")),
+        "ansi_c_string" => unescape_ansi(strip_delimiters(raw, "$'", "'"), out),
+        "string" => unescape_double_quoted(strip_delimiters(raw, "\"", "\""), out),
+        "translated_string" => unescape_double_quoted(strip_delimiters(raw, "$\"", "\""), out),
         "word" => {
             let mut signs = raw.chars();
             while let Some(sign) = signs.next() {
@@ -36,12 +36,12 @@ fn append(node: Node<'_>, source: &str, out: &mut String, depth: usize) {
     }
 }
 
-fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
+fn strip_delimiters<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
     let rest = text.strip_prefix(open).unwrap_or(text);
     rest.strip_suffix(close).unwrap_or(rest)
 }
 
-fn double(text: &str, out: &mut String) {
+fn unescape_double_quoted(text: &str, out: &mut String) {
     let mut signs = text.chars();
     while let Some(sign) = signs.next() {
         if sign != '\\' {
@@ -61,7 +61,7 @@ fn double(text: &str, out: &mut String) {
 }
 
 /// Appends a text of `$'…'` with its escapes decoded.
-pub(super) fn ansi(text: &str, out: &mut String) {
+pub(super) fn unescape_ansi(text: &str, out: &mut String) {
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {
         if sign != '\\' {

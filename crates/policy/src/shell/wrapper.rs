@@ -5,29 +5,33 @@ use super::{
     executor::{family, name},
     harmless,
     reader::ShellReader,
-    shape::{WrapperShape, carriers, known, skip},
+    shape::{WrapperShape, find_inner_program, program_flags, wrapper_shape},
     variable,
 };
 use crate::word_table::WordTable;
 
 /// Follows a program into those that it starts.
-pub(super) fn open(reader: &mut ShellReader, argv: &[String]) {
+pub(super) fn follow_program(reader: &mut ShellReader, argv: &[String]) {
     let Some((program, args)) = argv.split_first() else {
         return;
     };
     let name = name(program);
     match &*name {
-        "env" => return environment(reader, args),
-        "eval" => return reader.line(&args.join(" ")),
-        "find" | "gfind" => return searched(reader, args, &["-exec", "-execdir", "-ok", "-okdir"]),
-        "fd" | "fdfind" => return searched(reader, args, &["-x", "-X", "--exec", "--exec-batch"]),
-        "git" => return git(reader, args),
-        "su" | "runuser" | "script" => return quoted(reader, args),
-        "docker" | "podman" | "nerdctl" | "kubectl" | "ip" | "tmux" | "screen" => {
-            return contained(reader, args);
+        "env" => return follow_env(reader, args),
+        "eval" => return reader.read_line(&args.join(" ")),
+        "find" | "gfind" => {
+            return follow_exec_flags(reader, args, &["-exec", "-execdir", "-ok", "-okdir"]);
         }
-        "cd" => return moved(reader, args),
-        "." | "source" => return reader.dynamic(program),
+        "fd" | "fdfind" => {
+            return follow_exec_flags(reader, args, &["-x", "-X", "--exec", "--exec-batch"]);
+        }
+        "git" => return follow_git(reader, args),
+        "su" | "runuser" | "script" => return follow_command_flag(reader, args),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "ip" | "tmux" | "screen" => {
+            return follow_subcommand(reader, args);
+        }
+        "cd" => return check_cd(reader, args),
+        "." | "source" => return reader.doubt_dynamic(program),
         "alias" | "bind" | "complete" | "compgen" | "compopt" | "declare" | "enable" | "export"
         | "fc" | "getopts" | "hash" | "let" | "local" | "mapfile" | "popd" | "pushd" | "read"
         | "readarray" | "readonly" | "set" | "shopt" | "trap" | "typeset" | "ulimit" | "umask"
@@ -35,37 +39,37 @@ pub(super) fn open(reader: &mut ShellReader, argv: &[String]) {
             if name == "trap"
                 && let Some(action) = args.iter().find(|arg| !arg.starts_with('-'))
             {
-                reader.line(action);
+                reader.read_line(action);
             }
-            return reader.environment(&format!("{name} changes the shell"));
+            return reader.doubt_environment(&format!("{name} changes the shell"));
         }
         "coproc" | "function" | "select" => {
-            reader.dynamic(program);
-            return reader.inner(args);
+            reader.doubt_dynamic(program);
+            return reader.add_inner_program(args);
         }
-        "test" | "[" | "printf" if super::executor::form(argv).is_some() => {
-            return reader.environment(&format!("{name} may evaluate its words"));
+        "test" | "[" | "printf" if super::executor::exec_form(argv).is_some() => {
+            return reader.doubt_environment(&format!("{name} may evaluate its words"));
         }
         _ => {}
     }
-    if let Some(flags) = carriers(&name) {
-        return carried(reader, args, flags);
+    if let Some(flags) = program_flags(&name) {
+        return follow_flag_values(reader, args, flags);
     }
     if SHELLS.has(&name) {
-        return quoted_shell(reader, &name, args);
+        return follow_shell(reader, &name, args);
     }
     if INTERPRETERS.has(family(&name)) && reads_input(args) {
-        reader.dynamic(&format!("what {name} reads from its input"));
+        reader.doubt_dynamic(&format!("what {name} reads from its input"));
     }
     if name.starts_with("ld-linux") || name == "ld.so" {
-        return guess(reader, args, &name);
+        return follow_guesses(reader, args, &name);
     }
-    if let Some(shape) = known(&name) {
-        wrapped(reader, &name, args, &shape);
+    if let Some(shape) = wrapper_shape(&name) {
+        follow_wrapped(reader, &name, args, &shape);
     }
 }
 
-fn carried(reader: &mut ShellReader, args: &[String], flags: WordTable) {
+fn follow_flag_values(reader: &mut ShellReader, args: &[String], flags: WordTable) {
     for (at, arg) in args.iter().enumerate() {
         let (flag, value) = match arg.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
@@ -75,7 +79,7 @@ fn carried(reader: &mut ShellReader, args: &[String], flags: WordTable) {
             known == flag || (flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag))
         };
         if let Some(value) = value.filter(|_| flags.words().any(means)) {
-            reader.line_unless_empty(value.strip_prefix("exec=").unwrap_or(value));
+            reader.read_line_unless_empty(value.strip_prefix("exec=").unwrap_or(value));
         }
     }
 }
@@ -94,98 +98,99 @@ fn reads_input(args: &[String]) -> bool {
         .all(|arg| arg.starts_with('-') && !told.words().any(|told| arg.starts_with(told)))
 }
 
-fn wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: &WrapperShape) {
+fn follow_wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: &WrapperShape) {
     if name == "command" && args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
         return;
     }
-    let start = match skip(args, shape, name == "nice") {
+    let start = match find_inner_program(args, shape, name == "nice") {
         Ok(start) => start,
-        Err(flag) => return guess(reader, args, flag),
+        Err(flag) => return follow_guesses(reader, args, flag),
     };
     let inner = args.get(start..).unwrap_or_default();
     match name {
         "sudo" | "doas" => {
-            let named = inner.iter().take_while(|arg| variable::split(arg).is_some()).count();
-            for (name, value) in inner.iter().take(named).filter_map(|arg| variable::split(arg)) {
-                reader.assignment(name, value);
+            let named = inner.iter().take_while(|arg| variable::split_assignment(arg).is_some()).count();
+            for (name, value) in inner.iter().take(named).filter_map(|arg| variable::split_assignment(arg)) {
+                reader.add_assignment(name, value);
             }
-            return reader.inner(inner.get(named..).unwrap_or_default());
+            return reader.add_inner_program(inner.get(named..).unwrap_or_default());
         }
         // They join their words and parse them again.
-        "ssh" | "mosh" | "watch" | "parallel" => return reader.line_unless_empty(&inner.join(" ")),
+        "ssh" | "mosh" | "watch" | "parallel" => return reader.read_line_unless_empty(&inner.join(" ")),
         "flock" if inner.first().is_some_and(|arg| arg == "-c" || arg == "--command") => {
-            return reader.line_unless_empty(&inner.get(1..).unwrap_or_default().join(" "));
+            return reader.read_line_unless_empty(&inner.get(1..).unwrap_or_default().join(" "));
         }
         "xargs" => {
             let Some(first) = inner.first() else {
                 return;
             };
             if !harmless::NEVER_RUN.has(first) {
-                reader.dynamic(&format!("what xargs gives {first}"));
+                reader.doubt_dynamic(&format!("what xargs gives {first}"));
             }
         }
         "time" | "exec" | "command" | "builtin"
             // One shell takes the first word for an assignment, another for a program.
-            if inner.first().is_some_and(|first| variable::split(first).is_some()) =>
+            if inner.first().is_some_and(|first| variable::split_assignment(first).is_some()) =>
         {
-            reader.dynamic(inner.first().map_or("", String::as_str));
+            reader.doubt_dynamic(inner.first().map_or("", String::as_str));
         }
         _ => {}
     }
-    reader.inner(inner);
+    reader.add_inner_program(inner);
 }
 
 /// Records a doubt about an unknown flag, and follows each word that may be the program.
-fn guess(reader: &mut ShellReader, args: &[String], why: &str) {
-    reader.dynamic(why);
+fn follow_guesses(reader: &mut ShellReader, args: &[String], why: &str) {
+    reader.doubt_dynamic(why);
     let words = args
         .iter()
         .enumerate()
         .filter(|(_, arg)| !arg.starts_with('-'));
     for (at, _) in words.take(4) {
-        reader.inner(args.get(at..).unwrap_or_default());
+        reader.add_inner_program(args.get(at..).unwrap_or_default());
     }
 }
 
-fn environment(reader: &mut ShellReader, args: &[String]) {
+fn follow_env(reader: &mut ShellReader, args: &[String]) {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         match arg.as_str() {
             "--" => {}
             "-0" | "--null" | "-v" | "--debug" => {}
-            "-" | "-i" | "--ignore-environment" => reader.environment(&format!("env {arg}")),
+            "-" | "-i" | "--ignore-environment" => reader.doubt_environment(&format!("env {arg}")),
             "-u" | "--unset" | "-C" | "--chdir" => {
-                reader.environment(&format!("env {arg}"));
+                reader.doubt_environment(&format!("env {arg}"));
                 at += 1;
             }
             "-S" | "--split-string" => {
-                reader.dynamic(arg);
-                return reader.line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
+                reader.doubt_dynamic(arg);
+                return reader
+                    .read_line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
             }
             flag if flag.starts_with('-') => {
                 if let Some(split) = flag
                     .strip_prefix("-S")
                     .or(flag.strip_prefix("--split-string="))
                 {
-                    reader.dynamic("-S");
+                    reader.doubt_dynamic("-S");
                     let rest = args.get(at + 1..).unwrap_or_default().join(" ");
-                    return reader.line_unless_empty(&format!("{split} {rest}"));
+                    return reader.read_line_unless_empty(&format!("{split} {rest}"));
                 }
-                return guess(reader, args, flag);
+                return follow_guesses(reader, args, flag);
             }
             word => match word.split_once('=') {
-                Some((name, value)) => reader.assignment(name, value),
+                Some((name, value)) => reader.add_assignment(name, value),
                 None => break,
             },
         }
         at += 1;
     }
-    reader.inner(args.get(at..).unwrap_or_default());
+    reader.add_inner_program(args.get(at..).unwrap_or_default());
 }
 
 /// Follows `-exec program … ;` and similar flags. A name that is found begins with the start of the search, so
 /// it is no flag; a program that runs its files is in doubt all the same.
-fn searched(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
+fn follow_exec_flags(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
     for (at, arg) in args.iter().enumerate() {
         if !flags.contains(&arg.as_str()) {
             continue;
@@ -198,33 +203,33 @@ fn searched(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
         let length = closed.into_iter().chain(gathered.map(|at| at + 1)).min();
         let inner = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
         if let Some(first) = inner.first()
-            && (first.contains("{}") || super::executor::form(inner).is_some())
+            && (first.contains("{}") || super::executor::exec_form(inner).is_some())
         {
-            reader.dynamic(&format!("what {arg} gives {first}"));
+            reader.doubt_dynamic(&format!("what {arg} gives {first}"));
         }
-        reader.inner(inner);
+        reader.add_inner_program(inner);
     }
 }
 
-fn git(reader: &mut ShellReader, args: &[String]) {
+fn follow_git(reader: &mut ShellReader, args: &[String]) {
     for arg in args {
         // An alias or a setting that is a shell line.
         if let Some((_, line)) = arg.split_once("=!") {
-            reader.dynamic(arg);
-            reader.line(line);
+            reader.doubt_dynamic(arg);
+            reader.read_line(line);
         }
     }
     let told = |flag: &str| args.iter().position(|arg| arg == flag);
     if let Some(at) = told("foreach").or(told("-x")).or(told("--exec")) {
-        reader.line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
+        reader.read_line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
     }
     if let (Some(_), Some(at)) = (told("bisect"), told("run")) {
-        reader.inner(args.get(at + 1..).unwrap_or_default());
+        reader.add_inner_program(args.get(at + 1..).unwrap_or_default());
     }
 }
 
 /// Reads the `-c 'line'` of programs that pass it to a shell.
-fn quoted(reader: &mut ShellReader, args: &[String]) {
+fn follow_command_flag(reader: &mut ShellReader, args: &[String]) {
     let line = args
         .iter()
         .enumerate()
@@ -235,12 +240,12 @@ fn quoted(reader: &mut ShellReader, args: &[String]) {
                 .or(other.strip_prefix("-c")),
         });
     match line {
-        Some(line) => reader.line(line),
-        None => reader.dynamic("a shell that reads its input"),
+        Some(line) => reader.read_line(line),
+        None => reader.doubt_dynamic("a shell that reads its input"),
     }
 }
 
-fn quoted_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
+fn follow_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
     let mut at = 0;
     let mut line = false;
     while let Some(flag) = args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
@@ -252,24 +257,24 @@ fn quoted_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
         line |= !flag.starts_with("--") && letters.contains('c');
         if letters.contains('i') || letters.contains('l') || flag.starts_with("--") {
             // It first reads a file of the user.
-            reader.environment(&format!("{name} {flag}"));
+            reader.doubt_environment(&format!("{name} {flag}"));
         }
         if letters.ends_with('o') || letters.ends_with('O') || flag.ends_with("file") {
             at += 1;
         }
     }
     if matches!(name, "zsh" | "fish" | "csh" | "tcsh") {
-        reader.dynamic(&format!("a line that {name} reads in its own way"));
+        reader.doubt_dynamic(&format!("a line that {name} reads in its own way"));
     }
     match (line, args.get(at)) {
-        (true, Some(text)) => reader.line(text),
+        (true, Some(text)) => reader.read_line(text),
         (false, Some(_)) if !args.iter().any(|arg| arg == "-s") => {}
-        _ => reader.dynamic(&format!("what {name} reads from its input")),
+        _ => reader.doubt_dynamic(&format!("what {name} reads from its input")),
     }
 }
 
 /// Follows a program after a subcommand, a location or a name: each word may be the program.
-fn contained(reader: &mut ShellReader, args: &[String]) {
+fn follow_subcommand(reader: &mut ShellReader, args: &[String]) {
     let at = args.iter().position(|arg| {
         matches!(
             arg.as_str(),
@@ -277,12 +282,12 @@ fn contained(reader: &mut ShellReader, args: &[String]) {
         )
     });
     if let Some(at) = at {
-        guess(reader, args.get(at + 1..).unwrap_or_default(), &args[at]);
+        follow_guesses(reader, args.get(at + 1..).unwrap_or_default(), &args[at]);
     }
 }
 
 /// Records a doubt about a directory that is not plainly below this one.
-fn moved(reader: &mut ShellReader, args: &[String]) {
+fn check_cd(reader: &mut ShellReader, args: &[String]) {
     let below = match args {
         [place] => {
             !place.is_empty()
@@ -292,6 +297,6 @@ fn moved(reader: &mut ShellReader, args: &[String]) {
         _ => false,
     };
     if !below {
-        reader.environment("cd leads elsewhere");
+        reader.doubt_environment("cd leads elsewhere");
     }
 }

@@ -67,7 +67,7 @@ fn path_in_another_case_is_denied_but_not_allowed() {
 #[test]
 fn auto_mode_allows_git_only_in_the_session_directory() {
     let auto = |line: &str, paths: &[&str]| {
-        let call = run(line).paths(paths).within(SessionMode::Auto);
+        let call = run(line).paths(paths).with_mode(SessionMode::Auto);
         outcome(&decide("", &call))
     };
     assert_eq!(auto("git status", &[]), "allow mode auto");
@@ -98,7 +98,7 @@ fn trailing_star_allows_only_words_inside_the_directory() {
 #[test]
 fn command_that_names_a_protected_path_asks() {
     let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
-    let auto = |line: &str| run(line).within(SessionMode::Auto);
+    let auto = |line: &str| run(line).with_mode(SessionMode::Auto);
     let asks = "ask protected_path";
     check(&[
         (all, run("cp README.md .git/hooks/pre-commit"), asks),
@@ -118,7 +118,7 @@ fn command_that_names_a_protected_path_asks() {
         ),
         (
             "",
-            run("cp a .git/config").within(SessionMode::ReadOnly),
+            run("cp a .git/config").with_mode(SessionMode::ReadOnly),
             "deny mode read-only",
         ),
     ]);
@@ -129,8 +129,8 @@ fn command_that_names_a_protected_path_asks() {
         "the command names .git/hooks/pre-commit, which is never written"
     );
     assert!(decision.risk_labels.contains(&RiskLabel::ProtectedPath));
-    let grant = harn_policy::narrow(&call.call(), GrantEffect::Allow).unwrap();
-    let known = decide(all, &call.knowing(&[&grant]));
+    let grant = harn_policy::grant_for_call(&call.as_call(), GrantEffect::Allow).unwrap();
+    let known = decide(all, &call.with_grants(&[&grant]));
     assert_eq!(known.action, PolicyAction::Allow);
 }
 
@@ -166,7 +166,7 @@ fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
     ] {
         let call = run(line);
         assert_eq!(outcome(&decide(secrets, &call)), denied, "{line}");
-        let auto = run(line).within(SessionMode::Auto);
+        let auto = run(line).with_mode(SessionMode::Auto);
         assert_eq!(outcome(&decide(secrets, &auto)), denied, "{line}");
     }
     for line in ["cat .env.example", "cat a.pem.txt", "ls", "cat mykeys/a"] {
@@ -207,7 +207,7 @@ fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
         // A class matches less when case is ignored, and an ask or deny rule must miss nothing.
         (
             "rules = [{ ask = { path = '[!A].env' } }]",
-            run("cat a.env").within(SessionMode::Auto),
+            run("cat a.env").with_mode(SessionMode::Auto),
             "ask rules #0",
         ),
     ]);
@@ -289,7 +289,7 @@ fn write_allowlist_restricts_written_paths() {
         ),
         (
             src,
-            read(&["docs/a.md"]).reach(SideEffectLevel::WorkspaceWrite),
+            read(&["docs/a.md"]).with_side_effect(SideEffectLevel::WorkspaceWrite),
             "deny write_path_allowlist",
         ),
         // Without declared paths there is nothing to check.
@@ -404,7 +404,7 @@ fn rule_applies_if_every_matcher_matches() {
         ),
         (
             "rules = [{ ask = { side_effect = 'network' } }]",
-            read(&["a"]).reach(SideEffectLevel::Network),
+            read(&["a"]).with_side_effect(SideEffectLevel::Network),
             "ask rules #0",
         ),
         (
@@ -414,7 +414,7 @@ fn rule_applies_if_every_matcher_matches() {
         ),
         (
             "rules = [{ deny = { agent = 'w-*' } }]",
-            read(&[]).by("w-1"),
+            read(&[]).with_agent("w-1"),
             "deny rules #0",
         ),
         (
@@ -425,17 +425,17 @@ fn rule_applies_if_every_matcher_matches() {
         // Of several capabilities, an ask or deny rule needs one, and an allow rule all.
         (
             "rules = [{ deny = { capability = 'process.*' } }]",
-            read(&[]).needs(&["process.exec", "workspace.read"]),
+            read(&[]).with_capabilities(&["process.exec", "workspace.read"]),
             "deny rules #0",
         ),
         (
             "rules = [{ allow = { capability = 'workspace.*' } }]",
-            call("x").needs(&["process.exec", "workspace.read"]),
+            call("x").with_capabilities(&["process.exec", "workspace.read"]),
             "ask mode ask",
         ),
         (
             "rules = [{ allow = { capability = 'workspace.*' } }]",
-            call("x").needs(&["workspace.read", "workspace.write"]),
+            call("x").with_capabilities(&["workspace.read", "workspace.write"]),
             "allow rules #0",
         ),
         (
@@ -602,27 +602,34 @@ fn command_rules_must_allow_every_command_of_a_line() {
         (rules, of(line(&[])), "ask mode ask"),
         (rules, call("run").kind(ToolKind::Execute), "ask mode ask"),
         // Rules cover only commands, no written files.
-        (rules, of(writing(line(&[test]), "out.txt")), "ask mode ask"),
         (
             rules,
-            of(writing(line(&[test]), "/dev/null")),
-            "allow rules test #0",
-        ),
-        (
-            rules,
-            of(doubting(line(&[test]), LineDoubt::Dynamic("$x".to_owned()))),
-            "ask default_command_guard",
-        ),
-        // A command that can run more than it shows needs a rule that shows it all.
-        (rules, of(exec_capable(line(&[test]))), "ask mode ask"),
-        (
-            rules,
-            of(exec_capable(line(&[&["git", "log"]]))),
+            of(with_written_file(line(&[test]), "out.txt")),
             "ask mode ask",
         ),
         (
             rules,
-            of(exec_capable(line(&[&["cargo", "build"]]))),
+            of(with_written_file(line(&[test]), "/dev/null")),
+            "allow rules test #0",
+        ),
+        (
+            rules,
+            of(with_doubt(
+                line(&[test]),
+                LineDoubt::Dynamic("$x".to_owned()),
+            )),
+            "ask default_command_guard",
+        ),
+        // A command that can run more than it shows needs a rule that shows it all.
+        (rules, of(with_exec_capable(line(&[test]))), "ask mode ask"),
+        (
+            rules,
+            of(with_exec_capable(line(&[&["git", "log"]]))),
+            "ask mode ask",
+        ),
+        (
+            rules,
+            of(with_exec_capable(line(&[&["cargo", "build"]]))),
             "allow rules test #0",
         ),
         // A rule for commands has other matchers too.
@@ -668,7 +675,7 @@ fn command_guards_ask_about_every_doubt() {
             SessionMode::AcceptEdits,
             SessionMode::Auto,
         ] {
-            let call = of(doubting(ls(), doubt.clone())).within(mode);
+            let call = of(with_doubt(ls(), doubt.clone())).with_mode(mode);
             let decision = decide(all, &call);
             assert_eq!(outcome(&decision), "ask default_command_guard", "{doubt:?}");
             assert!(decision.risk_labels.contains(&label), "{decision:?}");
@@ -677,32 +684,52 @@ fn command_guards_ask_about_every_doubt() {
     check(&[
         (
             all,
-            of(writing(ls(), ".git/hooks/x")),
+            of(with_written_file(ls(), ".git/hooks/x")),
             "deny protected_path",
         ),
-        (all, of(writing(ls(), "a/../.GIT/x")), "deny protected_path"),
         (
             all,
-            of(writing(ls(), "/etc/x")),
-            "ask default_external_path",
+            of(with_written_file(ls(), "a/../.GIT/x")),
+            "deny protected_path",
         ),
-        (all, of(writing(ls(), "../x")), "ask default_external_path"),
-        (all, of(writing(ls(), "~/x")), "ask default_external_path"),
-        (all, of(writing(ls(), "$x")), "ask default_external_path"),
         (
             all,
-            of(writing(ls(), "/dev/tty")),
+            of(with_written_file(ls(), "/etc/x")),
             "ask default_external_path",
         ),
         (
             all,
-            of(writing(ls(), "/dev/stderr")),
+            of(with_written_file(ls(), "../x")),
+            "ask default_external_path",
+        ),
+        (
+            all,
+            of(with_written_file(ls(), "~/x")),
+            "ask default_external_path",
+        ),
+        (
+            all,
+            of(with_written_file(ls(), "$x")),
+            "ask default_external_path",
+        ),
+        (
+            all,
+            of(with_written_file(ls(), "/dev/tty")),
+            "ask default_external_path",
+        ),
+        (
+            all,
+            of(with_written_file(ls(), "/dev/stderr")),
             "allow auto_approve * #0",
         ),
-        (all, of(writing(ls(), "out.txt")), "allow auto_approve * #0"),
+        (
+            all,
+            of(with_written_file(ls(), "out.txt")),
+            "allow auto_approve * #0",
+        ),
         (
             "rules = [{ id = 'no', deny = { command = 'ls' } }]",
-            of(doubting(ls(), LineDoubt::Unparsable)),
+            of(with_doubt(ls(), LineDoubt::Unparsable)),
             "deny rules no #0",
         ),
     ]);
@@ -723,15 +750,15 @@ fn modes_decide_as_in_the_table() {
         (edit(&["stays/a"]), "deny ask allow allow"),
         (edit(&[]), "deny ask ask ask"),
         (
-            edit(&["a"]).reach(SideEffectLevel::WorkspaceWrite),
+            edit(&["a"]).with_side_effect(SideEffectLevel::WorkspaceWrite),
             "deny ask allow allow",
         ),
         (
-            edit(&["a"]).reach(SideEffectLevel::ProcessExec),
+            edit(&["a"]).with_side_effect(SideEffectLevel::ProcessExec),
             "deny ask ask ask",
         ),
         (
-            edit(&["a"]).reach(SideEffectLevel::Network),
+            edit(&["a"]).with_side_effect(SideEffectLevel::Network),
             "deny ask ask ask",
         ),
         (edit(&["a"]).command("ls"), "deny ask ask ask"),
@@ -742,19 +769,19 @@ fn modes_decide_as_in_the_table() {
         (call("t").paths(&["a"]), "deny ask ask ask"),
         (call("t"), "deny ask ask ask"),
         (
-            read(&["a"]).reach(SideEffectLevel::WorkspaceWrite),
+            read(&["a"]).with_side_effect(SideEffectLevel::WorkspaceWrite),
             "deny ask ask ask",
         ),
         (
-            read(&["a"]).reach(SideEffectLevel::ProcessExec),
+            read(&["a"]).with_side_effect(SideEffectLevel::ProcessExec),
             "deny ask ask ask",
         ),
         (
-            read(&["a"]).reach(SideEffectLevel::Network),
+            read(&["a"]).with_side_effect(SideEffectLevel::Network),
             "deny ask ask ask",
         ),
         (
-            kinds(ToolKind::Fetch).reach(SideEffectLevel::Network),
+            kinds(ToolKind::Fetch).with_side_effect(SideEffectLevel::Network),
             "deny ask ask ask",
         ),
         (read(&["a"]).command("ls"), "deny ask ask ask"),
@@ -771,7 +798,7 @@ fn modes_decide_as_in_the_table() {
     ];
     for (call, expected) in table {
         let said = [ReadOnly, Ask, AcceptEdits, Auto].map(|mode| {
-            let decision = decide("", &call.clone().within(mode));
+            let decision = decide("", &call.clone().with_mode(mode));
             outcome(&decision).split(' ').next().unwrap().to_owned()
         });
         assert_eq!(said.join(" "), expected, "{call:?}");
@@ -780,28 +807,28 @@ fn modes_decide_as_in_the_table() {
         // Read-only overrides whatever is allowed; the other modes count only if nothing else matches.
         (
             "auto_approve = ['*']",
-            edit(&["a"]).within(ReadOnly),
+            edit(&["a"]).with_mode(ReadOnly),
             "deny mode read-only",
         ),
         (
             "require_approval = ['*']",
-            edit(&["a"]).within(ReadOnly),
+            edit(&["a"]).with_mode(ReadOnly),
             "deny mode read-only",
         ),
         (
             "auto_deny = ['*']",
-            edit(&["a"]).within(ReadOnly),
+            edit(&["a"]).with_mode(ReadOnly),
             "deny auto_deny * #0",
         ),
         (
             "require_approval = ['*']",
-            edit(&["a"]).within(Auto),
+            edit(&["a"]).with_mode(Auto),
             "ask require_approval * #0",
         ),
         ("auto_approve = ['*']", call("t"), "allow auto_approve * #0"),
         (
             "require_approval = ['*']",
-            read(&["a"]).within(ReadOnly),
+            read(&["a"]).with_mode(ReadOnly),
             "ask require_approval * #0",
         ),
     ]);
@@ -849,7 +876,7 @@ fn receipt_reason_is_readable() {
         ),
         (
             "",
-            call("x").within(SessionMode::ReadOnly),
+            call("x").with_mode(SessionMode::ReadOnly),
             "the session's mode is read-only: nothing is changed or run",
         ),
         (
@@ -900,9 +927,9 @@ fn labels_are_sorted_and_name_facts_and_the_rule() {
 #[test]
 fn receipt_context_contains_the_judged_facts() {
     let call = run("git log | wc -l")
-        .needs(&["process.exec", "a.b", "a.b"])
+        .with_capabilities(&["process.exec", "a.b", "a.b"])
         .paths(&["src/b", "src/a", "src/a"])
-        .by("w-1");
+        .with_agent("w-1");
     let context = decide("", &call).context;
     let shown: Vec<_> = context.paths.iter().map(|path| path.display()).collect();
     assert_eq!(shown, ["src/a", "src/b"]);
@@ -916,17 +943,17 @@ fn receipt_context_contains_the_judged_facts() {
 #[test]
 fn policy_of_a_mode_decides_like_the_mode() {
     for mode in SessionMode::ALL {
-        let policy = mode.policy();
+        let policy = mode.to_policy();
         policy.compile().unwrap();
         // Where a mode does not look closer, its policy has the same result.
         for call in [
             read(&["a"]),
-            read(&["a"]).reach(SideEffectLevel::Network),
+            read(&["a"]).with_side_effect(SideEffectLevel::Network),
             edit(&["a"]),
             call("x"),
             call("x").kind(ToolKind::Execute),
         ] {
-            let call = call.within(mode);
+            let call = call.with_mode(mode);
             let shown = decide_by(&policy, &call).action;
             assert_eq!(shown, decide("", &call).action, "{mode:?} {call:?}");
         }
@@ -936,7 +963,7 @@ fn policy_of_a_mode_decides_like_the_mode() {
 #[test]
 fn empty_policy_leaves_the_decision_to_the_mode() {
     let policy = ToolApprovalPolicy::default().compile().unwrap();
-    let asked = policy.decide(&call("x").call());
+    let asked = policy.decide(&call("x").as_call());
     assert_eq!(asked.action, PolicyAction::Ask);
-    assert_eq!(asked, policy.decide(&call("x").call()));
+    assert_eq!(asked, policy.decide(&call("x").as_call()));
 }

@@ -4,7 +4,7 @@ use std::{env, fs, path::PathBuf};
 
 use crate::decide_world::*;
 use harn_model::{PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
-use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy, narrow};
+use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy, grant_for_call};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -29,12 +29,14 @@ fn every_form_of_a_rule_is_parsed() {
         ),
         (
             json!({"name": "n", "deny": "read_*", "reason": "r"}),
-            rule(PolicyAction::Deny, &read).named("n").because("r"),
+            rule(PolicyAction::Deny, &read)
+                .with_id("n")
+                .with_reason("r"),
         ),
     ];
     for key in ["match", "matches", "when"] {
         let written = json!({"id": "n", "action": "deny", key: {"tool": ["a", "b"]}});
-        table.push((written, rule(PolicyAction::Deny, &two).named("n")));
+        table.push((written, rule(PolicyAction::Deny, &two).with_id("n")));
     }
     for (words, action) in [
         (
@@ -252,8 +254,8 @@ fn pinned_calls() -> Vec<(&'static str, Owned)> {
     let reads = |path: &str| read(&[path]);
     let edits = |path: &str| edit(&[path]);
     let granted = |call: Owned, effect| {
-        let grant = narrow(&call.call(), effect).unwrap_or_else(|| panic!("{call:?}"));
-        call.knowing(&[&grant])
+        let grant = grant_for_call(&call.as_call(), effect).unwrap_or_else(|| panic!("{call:?}"));
+        call.with_grants(&[&grant])
     };
     let allow = harn_model::GrantEffect::Allow;
     let deny = harn_model::GrantEffect::Deny;
@@ -326,33 +328,33 @@ fn pinned_calls() -> Vec<(&'static str, Owned)> {
             "what runs others, in its words",
             run("find . -exec rm '{}' ';'"),
         ),
-        ("a worker's call", call("publish_site").by("w-2")),
+        ("a worker's call", call("publish_site").with_agent("w-2")),
         (
             "a capability that asks",
-            kind("query", ToolKind::Fetch).needs(&["database.read"]),
+            kind("query", ToolKind::Fetch).with_capabilities(&["database.read"]),
         ),
         ("a policy inside asks", call("migrate")),
         ("a tool that says nothing of itself", call("frobnicate")),
-        ("read-only refuses", edits("notes.txt").within(ReadOnly)),
+        ("read-only refuses", edits("notes.txt").with_mode(ReadOnly)),
         (
             "read-only hears a rule's deny first",
-            edits("src/x.pem").within(ReadOnly),
+            edits("src/x.pem").with_mode(ReadOnly),
         ),
-        ("accept-edits", edits("docs/a.md").within(AcceptEdits)),
+        ("accept-edits", edits("docs/a.md").with_mode(AcceptEdits)),
         (
             "accept-edits asks before commands",
-            run("ls").within(AcceptEdits),
+            run("ls").with_mode(AcceptEdits),
         ),
-        ("auto lets commands look", run("ls -l src").within(Auto)),
+        ("auto lets commands look", run("ls -l src").with_mode(Auto)),
         (
             "auto asks before commands that do more",
-            run("make").within(Auto),
+            run("make").with_mode(Auto),
         ),
         (
             "auto and the network",
             kind("fetch", ToolKind::Fetch)
-                .reach(SideEffectLevel::Network)
-                .within(Auto),
+                .with_side_effect(SideEffectLevel::Network)
+                .with_mode(Auto),
         ),
         ("a remembered yes", granted(run("make check"), allow)),
         ("a remembered no", granted(run("cargo test"), deny)),
@@ -360,7 +362,7 @@ fn pinned_calls() -> Vec<(&'static str, Owned)> {
             "a remembered yes lifts no deny",
             granted(run("rm notes.txt"), allow),
         ),
-        ("a secret by a command", run("cat .env").within(Auto)),
+        ("a secret by a command", run("cat .env").with_mode(Auto)),
         ("a secret as a flag's value", run("tar cf x --file=key.pem")),
         (
             "a command that writes what is not listed",
@@ -373,7 +375,7 @@ fn pinned_calls() -> Vec<(&'static str, Owned)> {
     ]
 }
 
-fn shown(owned: &Owned) -> Value {
+fn call_to_json(owned: &Owned) -> Value {
     let paths: Vec<&str> = owned
         .paths
         .iter()
@@ -416,8 +418,8 @@ fn decisions_match_the_pinned_file() {
     let lines = pinned_calls().into_iter().map(|(case, call)| {
         let pinned = Pinned {
             case: case.to_owned(),
-            call: shown(&call),
-            receipt: compiled.decide(&call.call()),
+            call: call_to_json(&call),
+            receipt: compiled.decide(&call.as_call()),
         };
         serde_json::to_string(&pinned).unwrap() + "\n"
     });

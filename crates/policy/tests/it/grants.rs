@@ -4,17 +4,19 @@ use crate::decide_world::*;
 use expect_test::expect;
 use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, ToolKind};
 use harn_policy::{
-    GrantFile, SessionMode, describe, describe_whole, matches, narrow, shell::LineDoubt,
+    GrantFile, SessionMode, describe, describe_whole, grant_for_call, matches, shell::LineDoubt,
 };
 use proptest::{prop_assert_eq, proptest};
 use serde_json::json;
 
-fn allowing(call: &Owned) -> Grant {
-    narrow(&call.call(), GrantEffect::Allow).unwrap_or_else(|| panic!("no grant: {call:?}"))
+fn allow_grant(call: &Owned) -> Grant {
+    grant_for_call(&call.as_call(), GrantEffect::Allow)
+        .unwrap_or_else(|| panic!("no grant: {call:?}"))
 }
 
-fn refusing(call: &Owned) -> Grant {
-    narrow(&call.call(), GrantEffect::Deny).unwrap_or_else(|| panic!("no grant: {call:?}"))
+fn deny_grant(call: &Owned) -> Grant {
+    grant_for_call(&call.as_call(), GrantEffect::Deny)
+        .unwrap_or_else(|| panic!("no grant: {call:?}"))
 }
 
 #[test]
@@ -35,14 +37,14 @@ fn grant_contains_what_was_shown() {
         ),
         (edit(&["/more/x"]), "Paths([\"/more/x\"])"),
         (
-            call("deploy").with(json!({"to": "prod", "at": 1})),
+            call("deploy").with_arguments(json!({"to": "prod", "at": 1})),
             "Arguments(Object {\"at\": Number(1), \"to\": String(\"prod\")})",
         ),
     ];
     for (call, expected) in table {
-        let grant = allowing(&call);
+        let grant = allow_grant(&call);
         assert_eq!(format!("{:?}", grant.subject), expected);
-        assert!(matches(&grant, &call.call()), "{grant:?}");
+        assert!(matches(&grant, &call.as_call()), "{grant:?}");
     }
 }
 
@@ -54,7 +56,7 @@ fn grant_includes_the_input_of_a_program() {
         "sh <<'E'\nls\nE",
     ] {
         let call = run(text);
-        match narrow(&call.call(), GrantEffect::Allow).map(|grant| grant.subject) {
+        match grant_for_call(&call.as_call(), GrantEffect::Allow).map(|grant| grant.subject) {
             None => {}
             Some(GrantSubject::Line(line)) => assert_eq!(line, text),
             Some(other) => panic!("{text}: {other:?}"),
@@ -73,45 +75,52 @@ fn call_without_a_narrow_grant_gets_none() {
     ];
     let mut calls: Vec<Owned> = doubts
         .into_iter()
-        .map(|doubt| call("run").line("ls", doubting(line(&[&["ls"]]), doubt)))
+        .map(|doubt| call("run").line("ls", with_doubt(line(&[&["ls"]]), doubt)))
         .collect();
     calls.extend([
         run("ls $HOME"),
         run("cargo test").paths(&["src"]),
-        call("x").with(json!({ "long": long })),
+        call("x").with_arguments(json!({ "long": long })),
         edit(&["a", "/etc/passwd"]),
         edit(&[".git/config"]),
         edit(&["dangles"]),
         call("x").kind(ToolKind::Execute).paths(&["script.sh"]),
         // Other content of the arguments was in no label.
-        run("ls").with(json!({"command": "ls", "env": {"PATH": "."}})),
-        run("ls").with(json!({"command": "ls", "stdin": "x"})),
-        run("ls").with(json!({"command": "rm x"})),
-        run("ls").with(json!({})),
-        run("ls").with(json!("ls")),
-        run("ls").with(json!(null)),
-        edit(&["a"]).with(json!({"path": "a", "to": "b"})),
-        edit(&["a"]).with(json!({"path": "a", "content": {"of": "b"}})),
-        edit(&["a"]).with(json!({"path": "a", "mode": 493})),
-        edit(&["a"]).with(json!({"path": "a", "also": ["a", "b"]})),
-        edit(&["a"]).with(json!({"path": "a", "edits": [{"path": "b", "new_text": "x"}]})),
-        edit(&["a"]).with(json!(["a"])),
-        read(&["a"]).with(json!({"path": "a", "content": "x"})),
+        run("ls").with_arguments(json!({"command": "ls", "env": {"PATH": "."}})),
+        run("ls").with_arguments(json!({"command": "ls", "stdin": "x"})),
+        run("ls").with_arguments(json!({"command": "rm x"})),
+        run("ls").with_arguments(json!({})),
+        run("ls").with_arguments(json!("ls")),
+        run("ls").with_arguments(json!(null)),
+        edit(&["a"]).with_arguments(json!({"path": "a", "to": "b"})),
+        edit(&["a"]).with_arguments(json!({"path": "a", "content": {"of": "b"}})),
+        edit(&["a"]).with_arguments(json!({"path": "a", "mode": 493})),
+        edit(&["a"]).with_arguments(json!({"path": "a", "also": ["a", "b"]})),
+        edit(&["a"])
+            .with_arguments(json!({"path": "a", "edits": [{"path": "b", "new_text": "x"}]})),
+        edit(&["a"]).with_arguments(json!(["a"])),
+        read(&["a"]).with_arguments(json!({"path": "a", "content": "x"})),
         call("mv")
             .paths(&["a"])
-            .with(json!({"path": "a", "force": true})),
+            .with_arguments(json!({"path": "a", "force": true})),
         // A set of paths does not show which file becomes which.
         call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
-        call("mv").kind(ToolKind::Move).with(json!({"a": "b"})),
+        call("mv")
+            .kind(ToolKind::Move)
+            .with_arguments(json!({"a": "b"})),
     ]);
     for call in calls {
-        assert_eq!(narrow(&call.call(), GrantEffect::Allow), None, "{call:?}");
+        assert_eq!(
+            grant_for_call(&call.as_call(), GrantEffect::Allow),
+            None,
+            "{call:?}"
+        );
     }
 }
 
 #[test]
 fn grant_for_a_file_ignores_the_new_content() {
-    let grant = allowing(&edit(&["a", "b"]));
+    let grant = allow_grant(&edit(&["a", "b"]));
     for arguments in [
         json!(null),
         json!({}),
@@ -120,10 +129,10 @@ fn grant_for_a_file_ignores_the_new_content() {
         json!({"path": "a", "text": "x", "patch": "p", "diff": "d", "old_text": "", "new_text": ""}),
         json!({"path": "a", "edits": [{"old_text": "x", "new_text": "y"}]}),
     ] {
-        let call = edit(&["a"]).with(arguments);
-        assert!(matches(&grant, &call.call()), "{call:?}");
+        let call = edit(&["a"]).with_arguments(arguments);
+        assert!(matches(&grant, &call.as_call()), "{call:?}");
         assert_eq!(
-            allowing(&call).subject,
+            allow_grant(&call).subject,
             GrantSubject::Paths(vec!["a".to_owned()])
         );
     }
@@ -131,15 +140,15 @@ fn grant_for_a_file_ignores_the_new_content() {
 
 #[test]
 fn grant_covers_only_the_same_call() {
-    let cargo = allowing(&run("cargo test"));
-    let find = allowing(&run("find . -name x"));
-    let both = allowing(&run("cargo test && ls"));
-    let files = allowing(&edit(&["a", "src/b"]));
+    let cargo = allow_grant(&run("cargo test"));
+    let find = allow_grant(&run("find . -name x"));
+    let both = allow_grant(&run("cargo test && ls"));
+    let files = allow_grant(&edit(&["a", "src/b"]));
     let moved = Grant {
         kind: Some(ToolKind::Move),
-        ..allowing(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
+        ..allow_grant(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
     };
-    let args = allowing(&call("x").with(json!({"a": 1, "b": [2]})));
+    let args = allow_grant(&call("x").with_arguments(json!({"a": 1, "b": [2]})));
     let table = [
         (&cargo, run("cargo test"), true),
         (&cargo, run("cargo  test"), true),
@@ -154,17 +163,17 @@ fn grant_covers_only_the_same_call() {
         (&cargo, run("Cargo test"), false),
         (&cargo, run("cargo 'test '"), false),
         (&cargo, run("cargo test").paths(&["src"]), false),
-        (&cargo, run("cargo test").at("/v"), false),
-        (&cargo, run("cargo test").named("other"), false),
+        (&cargo, run("cargo test").with_workspace("/v"), false),
+        (&cargo, run("cargo test").with_tool("other"), false),
         (&cargo, run("cargo test").kind(ToolKind::Other), false),
         (
             &cargo,
-            run("cargo test").with(json!({"command": "cargo test", "env": {"A": "1"}})),
+            run("cargo test").with_arguments(json!({"command": "cargo test", "env": {"A": "1"}})),
             false,
         ),
         (
             &cargo,
-            run("cargo test").with(json!({"command": ["cargo", "test"]})),
+            run("cargo test").with_arguments(json!({"command": ["cargo", "test"]})),
             true,
         ),
         (&find, run("find . -name x -exec rm {} ;"), false),
@@ -182,11 +191,11 @@ fn grant_covers_only_the_same_call() {
         (&files, edit(&["a2"]), false),
         (&files, edit(&[]), false),
         (&files, edit(&["a"]).command("ls"), false),
-        (&files, edit(&["a"]).named("delete_file"), false),
+        (&files, edit(&["a"]).with_tool("delete_file"), false),
         (&files, edit(&["a"]).kind(ToolKind::Delete), false),
         (
             &files,
-            edit(&["a"]).with(json!({"path": "a", "to": "c"})),
+            edit(&["a"]).with_arguments(json!({"path": "a", "to": "c"})),
             false,
         ),
         (
@@ -195,31 +204,39 @@ fn grant_covers_only_the_same_call() {
             false,
         ),
         (&moved, call("mv").kind(ToolKind::Move).paths(&["a"]), false),
-        (&args, call("x").with(json!({"b": [2], "a": 1})), true),
-        (&args, call("x").with(json!({"a": 1})), false),
         (
             &args,
-            call("x").with(json!({"a": 1, "b": [2], "c": 3})),
+            call("x").with_arguments(json!({"b": [2], "a": 1})),
+            true,
+        ),
+        (&args, call("x").with_arguments(json!({"a": 1})), false),
+        (
+            &args,
+            call("x").with_arguments(json!({"a": 1, "b": [2], "c": 3})),
             false,
         ),
         (
             &args,
-            call("x").with(json!({"a": 1, "b": [2]})).paths(&["a"]),
+            call("x")
+                .with_arguments(json!({"a": 1, "b": [2]}))
+                .paths(&["a"]),
             false,
         ),
         (
             &args,
-            call("x").with(json!({"a": 1, "b": [2]})).command("ls"),
+            call("x")
+                .with_arguments(json!({"a": 1, "b": [2]}))
+                .command("ls"),
             false,
         ),
     ];
     for (grant, call, expected) in table {
         assert_eq!(
-            matches(grant, &call.call()),
+            matches(grant, &call.as_call()),
             expected,
             "{grant:?}\n{call:?}"
         );
-        let decision = decide("", &call.clone().knowing(&[grant]));
+        let decision = decide("", &call.clone().with_grants(&[grant]));
         let named = decision.matched_rule.unwrap().id;
         assert_eq!(named.as_ref() == Some(&grant.id), expected, "{call:?}");
     }
@@ -230,10 +247,10 @@ fn deny_grant_for_a_move_stays_in_force() {
     let move_it = call("mv").kind(ToolKind::Move).paths(&["a", "b"]);
     let refused = Grant {
         kind: Some(ToolKind::Move),
-        ..refusing(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
+        ..deny_grant(&call("mv").kind(ToolKind::Edit).paths(&["a", "b"]))
     };
-    assert!(matches(&refused, &move_it.call()));
-    let decision = decide("", &move_it.knowing(&[&refused]));
+    assert!(matches(&refused, &move_it.as_call()));
+    let decision = decide("", &move_it.with_grants(&[&refused]));
     assert_eq!(decision.action, PolicyAction::Deny);
 }
 
@@ -241,20 +258,20 @@ fn deny_grant_for_a_move_stays_in_force() {
 fn grant_for_a_line_covers_exactly_that_line() {
     let grant = Grant {
         subject: GrantSubject::Line("cargo test".to_owned()),
-        ..allowing(&run("cargo test"))
+        ..allow_grant(&run("cargo test"))
     };
-    assert!(matches(&grant, &run("cargo test").call()));
-    assert!(!matches(&grant, &run("cargo  test").call()));
+    assert!(matches(&grant, &run("cargo test").as_call()));
+    assert!(!matches(&grant, &run("cargo  test").as_call()));
 }
 
 #[test]
 fn grant_answers_an_ask_and_lifts_no_deny() {
     let call = run("A=1 ls > ../x");
-    let yes = allowing(&call);
-    let no = refusing(&call);
+    let yes = allow_grant(&call);
+    let no = deny_grant(&call);
     let granted = format!("allow grant {}", yes.id);
     let refused = format!("deny grant {}", no.id);
-    let asked = || call.clone().knowing(&[&yes]);
+    let asked = || call.clone().with_grants(&[&yes]);
     let table = [
         // Any source may ask: the mode, a list, a rule, a guard.
         ("", asked(), granted.as_str()),
@@ -269,19 +286,19 @@ fn grant_answers_an_ask_and_lifts_no_deny() {
         ),
         (
             "",
-            asked().within(SessionMode::ReadOnly),
+            asked().with_mode(SessionMode::ReadOnly),
             "deny mode read-only",
         ),
         // A deny grant precedes everything that allows, also a grant.
         (
             "auto_approve = ['*']",
-            call.clone().knowing(&[&no]),
+            call.clone().with_grants(&[&no]),
             &refused,
         ),
-        ("", call.clone().knowing(&[&yes, &no]), &refused),
+        ("", call.clone().with_grants(&[&yes, &no]), &refused),
         (
             "rules = [{ deny = '*' }]",
-            call.clone().knowing(&[&no]),
+            call.clone().with_grants(&[&no]),
             &refused,
         ),
     ];
@@ -290,13 +307,13 @@ fn grant_answers_an_ask_and_lifts_no_deny() {
     }
     // If a call is allowed without the grant, the receipt names that source.
     let plain = run("ls");
-    let call = plain.clone().knowing(&[&allowing(&plain)]);
+    let call = plain.clone().with_grants(&[&allow_grant(&plain)]);
     assert_eq!(
         outcome(&decide("auto_approve = ['run']", &call)),
         "allow auto_approve run #0"
     );
     let write = edit(&["src/a"]);
-    let call = write.clone().knowing(&[&allowing(&write)]);
+    let call = write.clone().with_grants(&[&allow_grant(&write)]);
     let list = "write_path_allowlist = ['docs/**']";
     assert_eq!(outcome(&decide(list, &call)), "deny write_path_allowlist");
 }
@@ -305,9 +322,12 @@ fn grant_answers_an_ask_and_lifts_no_deny() {
 fn unparsable_command_asks_each_time() {
     let unreadable = call("run")
         .kind(ToolKind::Execute)
-        .line("", doubting(line(&[]), LineDoubt::Unparsable))
-        .with(json!({"command": 1}));
-    assert_eq!(narrow(&unreadable.call(), GrantEffect::Allow), None);
+        .line("", with_doubt(line(&[]), LineDoubt::Unparsable))
+        .with_arguments(json!({"command": 1}));
+    assert_eq!(
+        grant_for_call(&unreadable.as_call(), GrantEffect::Allow),
+        None
+    );
     for text in [
         "",
         "rules = [{ allow = { command = '*' } }]",
@@ -318,7 +338,7 @@ fn unparsable_command_asks_each_time() {
             SessionMode::AcceptEdits,
             SessionMode::Auto,
         ] {
-            let decision = decide(text, &unreadable.clone().within(mode));
+            let decision = decide(text, &unreadable.clone().with_mode(mode));
             assert_eq!(outcome(&decision), "ask default_command_guard", "{text}");
             assert_eq!(
                 decision.reason,
@@ -326,21 +346,21 @@ fn unparsable_command_asks_each_time() {
             );
         }
     }
-    let refused = decide("", &unreadable.within(SessionMode::ReadOnly));
+    let refused = decide("", &unreadable.with_mode(SessionMode::ReadOnly));
     assert_eq!(outcome(&refused), "deny mode read-only");
 }
 
 #[test]
 fn grant_id_follows_from_its_content() {
-    let grant = allowing(&run("cargo test"));
-    assert_eq!(grant.id, allowing(&run("cargo  test")).id);
+    let grant = allow_grant(&run("cargo test"));
+    assert_eq!(grant.id, allow_grant(&run("cargo  test")).id);
     let others = [
-        refusing(&run("cargo test")),
-        allowing(&run("cargo test x")),
-        allowing(&run("cargo test").at("/v")),
-        allowing(&run("cargo test").named("other")),
-        allowing(&run("cargo test").kind(ToolKind::Other)),
-        allowing(&run("cargo test;ls")),
+        deny_grant(&run("cargo test")),
+        allow_grant(&run("cargo test x")),
+        allow_grant(&run("cargo test").with_workspace("/v")),
+        allow_grant(&run("cargo test").with_tool("other")),
+        allow_grant(&run("cargo test").kind(ToolKind::Other)),
+        allow_grant(&run("cargo test;ls")),
     ];
     for other in others {
         assert_ne!(other.id, grant.id, "{other:?}");
@@ -371,7 +391,10 @@ fn description_never_hides_the_end() {
         ),
         (edit(&["src/lib.rs"]), "edit_file src/lib.rs".to_owned()),
         (edit(&["a b", "c"]), "edit_file 'a b' c".to_owned()),
-        (call("x").with(json!({"a": 1})), "x {\"a\":1}".to_owned()),
+        (
+            call("x").with_arguments(json!({"a": 1})),
+            "x {\"a\":1}".to_owned(),
+        ),
         (
             run(&long),
             "`cargo test very-very-very-ver … y-very-very-very- && rm -rf /` (123 characters)"
@@ -387,15 +410,18 @@ fn description_never_hides_the_end() {
             ),
         ),
         (
-            call("x").with(json!("\u{1b}[2J\u{202e}")),
+            call("x").with_arguments(json!("\u{1b}[2J\u{202e}")),
             "x \"\\u001b[2J\\u{202e}\"".to_owned(),
         ),
     ];
     for (call, expected) in table {
-        assert_eq!(describe(&allowing(&call)), expected);
+        assert_eq!(describe(&allow_grant(&call)), expected);
     }
-    assert_eq!(describe_whole(&allowing(&run(&long))), format!("`{long}`"));
-    let short = allowing(&edit(&["a b", "c"]));
+    assert_eq!(
+        describe_whole(&allow_grant(&run(&long))),
+        format!("`{long}`")
+    );
+    let short = allow_grant(&edit(&["a b", "c"]));
     assert_eq!(describe_whole(&short), describe(&short));
 }
 
@@ -404,9 +430,12 @@ fn sample() -> GrantFile {
         run("cargo test"),
         run("cargo test && ls > out"),
         edit(&["src/lib.rs", "a \"b\""]),
-        call("x").with(json!({"none": null, "big": u64::MAX, "list": [1, "a", {}]})),
+        call("x").with_arguments(json!({"none": null, "big": u64::MAX, "list": [1, "a", {}]})),
     ];
-    let grants = calls.iter().map(allowing).chain([refusing(&run("rm x"))]);
+    let grants = calls
+        .iter()
+        .map(allow_grant)
+        .chain([deny_grant(&run("rm x"))]);
     let at = 1_772_000_000_123;
     GrantFile {
         grants: grants
@@ -418,7 +447,7 @@ fn sample() -> GrantFile {
 
 #[test]
 fn grant_file_is_readable_and_parses_back() {
-    let text = sample().text();
+    let text = sample().to_text();
     assert_eq!(GrantFile::parse("grants.toml", &text).unwrap(), sample());
     expect![[r##"
         # What was answered "always": calls exactly like these are not asked about again.
@@ -470,7 +499,7 @@ fn grant_file_is_readable_and_parses_back() {
     "##]]
     .assert_eq(&text);
     assert_eq!(GrantFile::parse("x", "").unwrap(), GrantFile::default());
-    assert!(GrantFile::default().text().contains("grants revoke"));
+    assert!(GrantFile::default().to_text().contains("grants revoke"));
 }
 
 #[test]
@@ -498,7 +527,7 @@ granted_at = 2026-02-26T00:00:00Z
     let [(grant, at)] = file.grants.as_slice() else {
         panic!("{file:?}");
     };
-    assert_eq!(grant, &allowing(&run("cargo test")));
+    assert_eq!(grant, &allow_grant(&run("cargo test")));
     assert_eq!(*at, 1_772_000_000_000);
 }
 
@@ -547,15 +576,15 @@ proptest! {
     fn written_grants_parse_back(
         words in proptest::collection::vec(".*", 1..4), line in ".*", at in 0..253_402_300_799_999_u64,
     ) {
-        let of = |subject| Grant { subject, ..allowing(&run("ls")) };
+        let of = |subject| Grant { subject, ..allow_grant(&run("ls")) };
         let all = [
             of(GrantSubject::Argv(words)),
             of(GrantSubject::Line(line.clone())),
             of(GrantSubject::Arguments(json!({ "a": line }))),
         ];
-        let text = GrantFile { grants: all.into_iter().map(|grant| (grant, at)).collect() }.text();
+        let text = GrantFile { grants: all.into_iter().map(|grant| (grant, at)).collect() }.to_text();
         let first = GrantFile::parse("x", &text).unwrap();
         prop_assert_eq!(first.grants.len(), 3);
-        prop_assert_eq!(&GrantFile::parse("x", &first.text()).unwrap(), &first);
+        prop_assert_eq!(&GrantFile::parse("x", &first.to_text()).unwrap(), &first);
     }
 }

@@ -106,8 +106,10 @@ fn combined_policies_must_agree() {
 #[test]
 fn tightening_policy_approves_nothing() {
     let all = || policy("auto_approve = ['*']\nrules = [{ allow = { path = '/etc/**' } }]");
-    let nested = ToolApprovalPolicy::default().and(all()).tightening();
-    for tight in [all().tightening(), nested] {
+    let nested = ToolApprovalPolicy::default()
+        .and(all())
+        .with_only_tightens();
+    for tight in [all().with_only_tightens(), nested] {
         for call in [edit(&["a"]), call("x")] {
             assert_eq!(outcome(&decide_by(&tight, &call)), "ask mode ask");
             let both = ToolApprovalPolicy::default().and(tight.clone());
@@ -117,14 +119,14 @@ fn tightening_policy_approves_nothing() {
         assert_eq!(outside, "deny default_external_path");
     }
     // It narrows the approvals of others.
-    let narrowed = all().and(policy("auto_approve = ['read_*']").tightening());
+    let narrowed = all().and(policy("auto_approve = ['read_*']").with_only_tightens());
     assert_eq!(
         outcome(&decide_by(&narrowed, &edit(&["a"]))),
         "ask mode ask"
     );
     // A policy combined with it approves as before, in either order.
     let call = edit(&["a"]);
-    let tight = || policy("auto_deny = ['x']").tightening();
+    let tight = || policy("auto_deny = ['x']").with_only_tightens();
     for both in [all().and(tight()), tight().and(all())] {
         assert_eq!(outcome(&decide_by(&both, &call)), "allow auto_approve * #0");
     }
@@ -273,7 +275,7 @@ const LINES: [&str; 8] = [
 const COMMANDS: [&str; 6] = ["ls", "ls *", "*", "rm", "cat *", "find *"];
 
 /// Returns the lists as a policy of their own.
-fn of_lists(lists: ApprovalLists) -> ToolApprovalPolicy {
+fn policy_from_lists(lists: ApprovalLists) -> ToolApprovalPolicy {
     ToolApprovalPolicy {
         auto_approve: lists.auto_approve,
         auto_deny: lists.auto_deny,
@@ -317,7 +319,7 @@ fn rules() -> impl Strategy<Value = PolicyRule> {
     })
 }
 
-fn flat() -> impl Strategy<Value = ToolApprovalPolicy> {
+fn flat_policies() -> impl Strategy<Value = ToolApprovalPolicy> {
     let lists = (
         texts(&NAMES, 2),
         texts(&NAMES[3..], 1),
@@ -340,7 +342,8 @@ fn flat() -> impl Strategy<Value = ToolApprovalPolicy> {
 }
 
 fn policies() -> impl Strategy<Value = ToolApprovalPolicy> {
-    (flat(), vec(flat(), 0..3)).prop_map(|(policy, all_of)| ToolApprovalPolicy { all_of, ..policy })
+    (flat_policies(), vec(flat_policies(), 0..3))
+        .prop_map(|(policy, all_of)| ToolApprovalPolicy { all_of, ..policy })
 }
 
 fn calls() -> impl Strategy<Value = Owned> {
@@ -371,13 +374,14 @@ fn calls() -> impl Strategy<Value = Owned> {
         0..2,
     );
     (parts, effects).prop_map(|((tool, kind, paths, command, mode), effects)| {
-        let mut owned = call(tool).paths(&paths).within(mode);
+        let mut owned = call(tool).paths(&paths).with_mode(mode);
         owned.kind = kind;
         if let Some(line) = command {
             owned = owned.command(line);
         }
         let grants = effects.into_iter();
-        let grants = grants.filter_map(|effect| harn_policy::narrow(&owned.call(), effect));
+        let grants =
+            grants.filter_map(|effect| harn_policy::grant_for_call(&owned.as_call(), effect));
         let grants: Vec<_> = grants.collect();
         owned.grants = grants;
         owned
@@ -385,7 +389,7 @@ fn calls() -> impl Strategy<Value = Owned> {
 }
 
 /// Whether a decision has a source of its own, and is not the default where nothing matches.
-fn is_said(source: RuleSource) -> bool {
+fn has_own_source(source: RuleSource) -> bool {
     match source {
         RuleSource::AutoDeny
         | RuleSource::AutoApprove
@@ -427,7 +431,7 @@ proptest! {
         if external != Some(RuleSource::DefaultExternalPath) {
             prop_assert!(after.action >= before.action);
         } else {
-            prop_assert!(after.action >= PolicyAction::Ask || is_said(after.matched_rule.unwrap().source));
+            prop_assert!(after.action >= PolicyAction::Ask || has_own_source(after.matched_rule.unwrap().source));
         }
     }
 
@@ -436,7 +440,7 @@ proptest! {
         let both = decide_by(&a.clone().and(b.clone()), &call).action;
         for one in [&a, &b] {
             let alone = decide_by(one, &call);
-            if alone.matched_rule.is_some_and(|rule| is_said(rule.source)) {
+            if alone.matched_rule.is_some_and(|rule| has_own_source(rule.source)) {
                 prop_assert!(both >= alone.action);
             }
         }
@@ -473,7 +477,7 @@ proptest! {
     #[test]
     fn tightening_policy_never_loosens(a in policies(), b in policies(), call in calls()) {
         let alone = decide_by(&a, &call).action;
-        prop_assert!(decide_by(&a.and(b.tightening()), &call).action >= alone);
+        prop_assert!(decide_by(&a.and(b.with_only_tightens()), &call).action >= alone);
     }
 
     /// A host that has the lists and no rules never takes a call for allowed that is not.
@@ -481,7 +485,7 @@ proptest! {
     fn the_lists_approve_nothing_that_the_policy_does_not_allow(
         policy in policies(), call in calls(),
     ) {
-        let by_lists = decide_by(&of_lists(policy.lists()), &call);
+        let by_lists = decide_by(&policy_from_lists(policy.lists()), &call);
         let approved = by_lists.matched_rule.is_some_and(|rule| rule.source == RuleSource::AutoApprove);
         if approved {
             prop_assert_eq!(decide_by(&policy, &call).action, PolicyAction::Allow);
@@ -492,7 +496,7 @@ proptest! {
     fn the_lists_are_at_least_as_strict_as_those_of_each_policy(
         policy in policies(), call in calls(),
     ) {
-        let by_lists = decide_by(&of_lists(policy.lists()), &call).action;
+        let by_lists = decide_by(&policy_from_lists(policy.lists()), &call).action;
         let mut unruled = policy;
         unruled.rules.clear();
         unruled.all_of.iter_mut().for_each(|inner| inner.rules.clear());
@@ -512,8 +516,8 @@ proptest! {
     #[test]
     fn the_same_call_gets_the_same_receipt(policy in policies(), call in calls()) {
         let compiled = policy.compile().unwrap();
-        let receipt = compiled.decide(&call.call());
-        prop_assert_eq!(&receipt, &compiled.decide(&call.call()));
+        let receipt = compiled.decide(&call.as_call());
+        prop_assert_eq!(&receipt, &compiled.decide(&call.as_call()));
         prop_assert_eq!(&receipt, &decide_by(&policy, &call));
         prop_assert!(receipt.risk_labels.is_sorted());
         prop_assert!(receipt.matched_rule.is_some_and(|rule| rule.action == receipt.action));
@@ -523,7 +527,7 @@ proptest! {
     fn guards_and_read_only_override_every_allow(policy in policies(), call in calls()) {
         let decision = decide_by(&policy, &call);
         if decision.action == PolicyAction::Allow {
-            let writes = call.call().writes();
+            let writes = call.as_call().writes();
             prop_assert!(!(writes && call.mode == SessionMode::ReadOnly));
             prop_assert!(!(writes && call.paths.iter().any(|path| path.protected)));
             let untold = |path: &harn_policy::LocatedPath| path.place.is_none();

@@ -38,7 +38,7 @@ struct Case {
     why: String,
 }
 
-fn standing(standing: PathScope) -> &'static str {
+fn scope_name(standing: PathScope) -> &'static str {
     match standing {
         PathScope::Inside => "inside",
         PathScope::Outside => "outside",
@@ -97,7 +97,7 @@ fn every_path_resolves_as_in_the_table() {
         let located = locate(world.roots(), &path, &StdProbe);
         let decision = decide(&policy, &case, std::slice::from_ref(&located));
         let found = Case {
-            standing: standing(located.standing).to_owned(),
+            standing: scope_name(located.standing).to_owned(),
             shown: contract(located.info.display(), world.base()),
             protected: located.protected,
             said: located.info.reason.clone(),

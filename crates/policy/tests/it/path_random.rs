@@ -8,18 +8,18 @@ use proptest::prelude::*;
 use crate::path_world::{StdProbe, World};
 
 /// Returns the deepest existing folder or file of a path, as the system resolves it.
-fn deepest(path: &Path) -> PathBuf {
+fn deepest_existing(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| ancestor.canonicalize().ok())
         .unwrap()
 }
 
 /// Checks a result against the system's own resolution.
-fn holds(world: &World, located: &LocatedPath) {
+fn check_located(world: &World, located: &LocatedPath) {
     let dirs = world.roots().dirs();
     match (located.standing, &located.place) {
         (PathScope::Inside, Some(place)) => {
-            let there = deepest(&place.absolute());
+            let there = deepest_existing(&place.absolute());
             assert!(dirs.contains(&place.root), "{located:?}");
             assert!(
                 there.starts_with(&place.root),
@@ -31,7 +31,7 @@ fn holds(world: &World, located: &LocatedPath) {
             assert!(located.protected || !git, "{located:?}");
         }
         (PathScope::Outside, Some(place)) => {
-            let there = deepest(&place.absolute());
+            let there = deepest_existing(&place.absolute());
             assert!(place.absolute().starts_with(&there), "{located:?}");
             let inside = dirs.iter().any(|dir| place.absolute().starts_with(dir));
             assert!(!inside, "{located:?}");
@@ -80,7 +80,7 @@ fn path_reported_as_inside_is_inside() {
     };
     proptest!(config, |(path in paths(world.links().to_vec()))| {
         let path = path.replace("{root}", base);
-        holds(&world, &locate(world.roots(), &path, &StdProbe));
+        check_located(&world, &locate(world.roots(), &path, &StdProbe));
     });
 }
 
@@ -88,7 +88,7 @@ fn path_reported_as_inside_is_inside() {
 fn no_text_makes_locate_panic() {
     let world = World::build();
     proptest!(|(path in "\\PC{0,40}|[./~\\\\: a-z\u{0}\u{202e}]{0,40}")| {
-        holds(&world, &locate(world.roots(), &path, &StdProbe));
+        check_located(&world, &locate(world.roots(), &path, &StdProbe));
     });
 }
 

@@ -74,7 +74,7 @@ fn no_mode_allows_a_line_that_the_table_denies_or_doubts() {
         // Beyond the table, the mode allows only commands in the table of read-only commands.
         if case.decision == "ask" && action == PolicyAction::Allow {
             assert!(
-                line.commands.iter().all(shell::read_only),
+                line.commands.iter().all(shell::is_read_only),
                 "{:?}",
                 case.line
             );

@@ -154,22 +154,22 @@ const LETTERS: &[&str] = &[
     "\nprintf '[%s]' ",
 ];
 
-fn soup(most: usize) -> impl Strategy<Value = String> {
-    of(PIECES, most)
+fn random_line(most: usize) -> impl Strategy<Value = String> {
+    random_text(PIECES, most)
 }
 
-fn of(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
+fn random_text(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
     let piece = prop::sample::select(pieces).prop_map(str::to_owned);
     prop::collection::vec(piece, 0..most).prop_map(|pieces| pieces.concat())
 }
 
-fn names(line: &ShellLine, program: &str) -> bool {
+fn runs_program(line: &ShellLine, program: &str) -> bool {
     line.commands
         .iter()
         .any(|command| command.argv.first().is_some_and(|first| first == program))
 }
 
-fn allowed() -> Vec<String> {
+fn allowed_lines() -> Vec<String> {
     let allowed = cases().into_iter().filter(|case| case.decision == "allow");
     allowed.map(|case| case.line).collect()
 }
@@ -184,29 +184,29 @@ proptest! {
     }
 
     #[test]
-    fn any_pieces_can_be_parsed(line in soup(40)) {
+    fn any_pieces_can_be_parsed(line in random_line(40)) {
         let read = shell::read(&line);
         for command in &read.commands {
             prop_assert!(!command.argv.is_empty());
-            prop_assert!(!shell::read_only(command) || command.exec_capable.is_none());
+            prop_assert!(!shell::is_read_only(command) || command.exec_capable.is_none());
         }
     }
 
     #[test]
-    fn added_command_is_found_or_doubted(line in soup(12), link in 0..6usize) {
+    fn added_command_is_found_or_doubted(line in random_line(12), link in 0..6usize) {
         let link = [";", "&&", "||", "|", "\n", "&"][link];
         let read = shell::read(&line);
         // A comment includes the text that is added to it, in a shell too.
         if read.doubts.is_empty() && !line.contains('#') {
             let longer = shell::read(&format!("{line}{link} rm -rf x"));
-            prop_assert!(names(&longer, "rm") || !longer.doubts.is_empty(), "{longer:?}");
+            prop_assert!(runs_program(&longer, "rm") || !longer.doubts.is_empty(), "{longer:?}");
         }
     }
 }
 
 #[test]
 fn command_added_to_an_allowed_line_is_found_or_doubted() {
-    for line in allowed() {
+    for line in allowed_lines() {
         for link in [
             "; ", " && ", " || ", " | ", "\n", " & ", ";", "&&", "||", "|", "&",
         ] {
@@ -215,7 +215,7 @@ fn command_added_to_an_allowed_line_is_found_or_doubted() {
             }
             let read = shell::read(&format!("{line}{link}rm -rf x"));
             assert!(
-                names(&read, "rm") || !read.doubts.is_empty(),
+                runs_program(&read, "rm") || !read.doubts.is_empty(),
                 "{line:?} {link:?} {read:?}"
             );
         }
@@ -224,7 +224,7 @@ fn command_added_to_an_allowed_line_is_found_or_doubted() {
 
 #[test]
 fn wrapped_line_keeps_all_its_commands() {
-    for line in allowed() {
+    for line in allowed_lines() {
         let inner = shell::read(&line);
         let quoted = line.replace('\'', "'\\''");
         let exact = [
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parsed_words_equal_those_of_a_real_shell(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
+    fn parsed_words_equal_those_of_a_real_shell(words in random_text(LETTERS, 12), more in random_text(LETTERS, 6)) {
         let show = "printf '[%s]' ";
         for line in [format!("{show}{words}"), format!("{show}{words}; {show}{more}"), format!("{show}{words}\n{show}{more}")] {
             let read = shell::read(&line);
@@ -290,7 +290,7 @@ proptest! {
             if !plain {
                 continue;
             }
-            let expected: String = read.commands.iter().map(shown).collect();
+            let expected: String = read.commands.iter().map(expected_output).collect();
             // If there is a second shell, both must agree.
             for shell in ["/bin/sh", "/bin/bash"] {
                 let Ok(output) = Command::new(shell)
@@ -310,7 +310,7 @@ proptest! {
     }
 }
 
-fn shown(command: &SimpleCommand) -> String {
+fn expected_output(command: &SimpleCommand) -> String {
     match command.argv.get(2..) {
         None | Some([]) => "[]".to_owned(),
         Some(words) => words.iter().map(|word| format!("[{word}]")).collect(),

@@ -32,7 +32,7 @@ struct Program {
     read_only: bool,
 }
 
-fn reading(line: &str) -> Reading {
+fn parse_line(line: &str) -> Reading {
     let ShellLine {
         commands,
         redirects,
@@ -46,11 +46,11 @@ fn reading(line: &str) -> Reading {
         line: line.to_owned(),
         reads: files(false),
         writes: files(true),
-        doubts: doubts.iter().map(said).collect(),
+        doubts: doubts.iter().map(doubt_text).collect(),
         commands: commands
             .into_iter()
             .map(|command| Program {
-                read_only: shell::read_only(&command),
+                read_only: shell::is_read_only(&command),
                 argv: command.argv,
                 exec_capable: command.exec_capable,
             })
@@ -58,7 +58,7 @@ fn reading(line: &str) -> Reading {
     }
 }
 
-fn said(doubt: &LineDoubt) -> String {
+fn doubt_text(doubt: &LineDoubt) -> String {
     match doubt {
         LineDoubt::TooLong => "too long".to_owned(),
         LineDoubt::TooMuch => "too much".to_owned(),
@@ -74,7 +74,7 @@ fn every_line_is_parsed_as_in_the_table() {
     let mut got = String::new();
     for line in text.lines() {
         let case: Reading = serde_json::from_str(line).unwrap();
-        got.push_str(&serde_json::to_string(&reading(&case.line)).unwrap());
+        got.push_str(&serde_json::to_string(&parse_line(&case.line)).unwrap());
         got.push('\n');
     }
     expect_file![fixture("shell-read.jsonl")].assert_eq(&got);

@@ -214,7 +214,7 @@ fn check(line: &str, shell: &str) {
         let approved = read
             .commands
             .iter()
-            .any(|simple| begins(argv, &simple.argv));
+            .any(|simple| begins_with(argv, &simple.argv));
         assert!(
             approved,
             "{shell}: {line:?} ran {argv:?}, and was read as {read:?}"
@@ -228,7 +228,7 @@ fn check(line: &str, shell: &str) {
 }
 
 /// Whether these words begin with the approved ones. A program may add words (`xargs`), not change them.
-fn begins(argv: &[String], approved: &[String]) -> bool {
+fn begins_with(argv: &[String], approved: &[String]) -> bool {
     argv.len() >= approved.len() && argv.iter().zip(approved).all(|(got, want)| got == want)
 }
 
@@ -274,8 +274,8 @@ fn trace(line: &str, shell: &str) -> Trace {
     for entry in fs::read_dir(&log).unwrap() {
         for call in fs::read_to_string(entry.unwrap().path()).unwrap().lines() {
             if call.starts_with("execve(") && call.ends_with("= 0") {
-                trace.executed.push(words(call));
-            } else if changes(call) {
+                trace.executed.push(execve_words(call));
+            } else if changes_disk(call) {
                 trace.changed.push(call.to_owned());
             }
         }
@@ -298,7 +298,7 @@ fn trace(line: &str, shell: &str) -> Trace {
 }
 
 /// Whether a system call changes the disk. Writing to a sink does not.
-fn changes(call: &str) -> bool {
+fn changes_disk(call: &str) -> bool {
     let name = call.split('(').next().unwrap_or_default();
     let made = [
         "rename",
@@ -329,7 +329,7 @@ fn changes(call: &str) -> bool {
 }
 
 /// Returns the words of an `execve` as `strace -xx` writes it, the program by its last part.
-fn words(call: &str) -> Vec<String> {
+fn execve_words(call: &str) -> Vec<String> {
     let list = call.split_once('[').unwrap().1;
     let list = list.split_once(']').unwrap().0;
     let mut words: Vec<String> = list

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use harn_model::{
-    ApprovalEvidence, ApprovalRequest, HitlKind, HitlRequest, UndoMetadata, rfc3339, same_reviewer,
+    ApprovalEvidence, ApprovalRequest, HitlKind, HitlRequest, UndoMetadata, format_rfc3339,
+    is_same_reviewer,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -93,7 +94,7 @@ impl HitlDraft {
                 default: None,
                 to: None,
                 reviewers: Vec::new(),
-                quorum: least(kind),
+                quorum: minimum_quorum(kind),
                 approval: None,
                 mutation: None,
                 agent: worker.unwrap_or_else(|| shared.profile.name.clone()),
@@ -106,7 +107,7 @@ impl HitlDraft {
     }
 
     /// Sends the request, completed by its kind, and waits for its end.
-    async fn put(
+    async fn send(
         self,
         complete: impl FnOnce(&mut HitlRequest, &TurnParts),
     ) -> Result<HitlEnd, AgentError> {
@@ -145,7 +146,7 @@ impl QuestionBuilder {
 
     /// Sets the possible answers. Without choices, any answer is possible.
     pub fn choices<T: Into<String>>(mut self, choices: impl IntoIterator<Item = T>) -> Self {
-        self.0.request.choices = distinct(choices);
+        self.0.request.choices = collect_distinct(choices);
         self
     }
 
@@ -174,7 +175,7 @@ impl QuestionBuilder {
             return Err(AgentError::failed(reason));
         }
         let otherwise = default.clone();
-        Answer::of(self.0.put(|_, _| ()).await?, otherwise)
+        Answer::from_end(self.0.send(|_, _| ()).await?, otherwise)
     }
 }
 
@@ -221,7 +222,7 @@ impl ApprovalBuilder {
 
     /// Sets the required capabilities, as `capability.operation`.
     pub fn capabilities<T: Into<String>>(mut self, all: impl IntoIterator<Item = T>) -> Self {
-        self.capabilities = distinct(all);
+        self.capabilities = collect_distinct(all);
         self
     }
 
@@ -230,8 +231,8 @@ impl ApprovalBuilder {
         let reviewers = &mut self.draft.request.reviewers;
         reviewers.clear();
         // A person listed twice could make the quorum unreachable.
-        for name in distinct(names) {
-            if !reviewers.iter().any(|kept| same_reviewer(kept, &name)) {
+        for name in collect_distinct(names) {
+            if !reviewers.iter().any(|kept| is_same_reviewer(kept, &name)) {
                 reviewers.push(name);
             }
         }
@@ -260,7 +261,7 @@ impl ApprovalBuilder {
             capabilities,
         } = self;
         let request = &draft.request;
-        let least = least(request.kind);
+        let least = minimum_quorum(request.kind);
         if request.quorum < least {
             let kind = request.kind.as_str();
             let reason = format!("the quorum of {kind} is at least {least}");
@@ -271,17 +272,17 @@ impl ApprovalBuilder {
             let reason = "there are fewer reviewers than have to agree";
             return Err(AgentError::failed(reason));
         }
-        let end = draft.put(|request, parts| {
+        let end = draft.send(|request, parts| {
             let shared = &parts.observer.shared;
-            let mutation = shared.mutation(&parts.turn);
+            let mutation = shared.mutation_session(&parts.turn);
             let worker = shared.lineage.as_ref().map(|of| of.worker_id.to_string());
             request.approval = Some(Box::new(ApprovalRequest {
                 id: request.request_id.clone(),
                 action: request.subject.clone(),
                 args,
                 principal: worker.unwrap_or_else(|| parts.observer.id().to_string()),
-                requested_at: rfc3339(request.requested_at),
-                deadline: Some(rfc3339(request.deadline)),
+                requested_at: format_rfc3339(request.requested_at),
+                deadline: Some(format_rfc3339(request.deadline)),
                 approvers_required: request.quorum,
                 evidence_refs: evidence,
                 undo_metadata: mutation.as_ref().map(|mutation| UndoMetadata {
@@ -292,7 +293,7 @@ impl ApprovalBuilder {
             }));
             request.mutation = mutation;
         });
-        Verdict::of(end.await?)
+        Verdict::from_end(end.await?)
     }
 }
 
@@ -308,7 +309,7 @@ impl EscalationBuilder {
     }
 
     /// Sets who should take over: a person or a role.
-    pub fn to(mut self, whom: impl Into<String>) -> Self {
+    pub fn assignee(mut self, whom: impl Into<String>) -> Self {
         self.0.request.to = Some(whom.into());
         self
     }
@@ -322,12 +323,12 @@ impl EscalationBuilder {
     /// Sends the escalation and waits until a person accepts or declines. Without either, returns
     /// [`AgentError::Unanswered`].
     pub async fn ask(self) -> Result<Takeover, AgentError> {
-        Takeover::of(self.0.put(|_, _| ()).await?)
+        Takeover::from_end(self.0.send(|_, _| ()).await?)
     }
 }
 
 /// Returns the minimum quorum of a kind.
-fn least(kind: HitlKind) -> u64 {
+fn minimum_quorum(kind: HitlKind) -> u64 {
     match kind {
         HitlKind::DualControl => 2,
         HitlKind::Question | HitlKind::Approval | HitlKind::Escalation => 1,
@@ -335,7 +336,7 @@ fn least(kind: HitlKind) -> u64 {
 }
 
 /// Returns the values in order, without blanks and duplicates.
-fn distinct<T: Into<String>>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+fn collect_distinct<T: Into<String>>(all: impl IntoIterator<Item = T>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for one in all {
         let one = one.into();

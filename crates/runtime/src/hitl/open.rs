@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
+use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, is_same_reviewer};
 use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
     HitlError,
-    session::{expiry, first_expired},
+    session::{expiry, wait_first_expired},
 };
 
 /// How a request to a person ended.
@@ -75,7 +75,7 @@ pub(crate) struct OpenHitl {
 }
 
 impl OpenHitl {
-    pub(crate) fn put(
+    pub(crate) fn insert(
         &mut self,
         request: Arc<HitlRequest>,
         reply: oneshot::Sender<HitlEnd>,
@@ -106,21 +106,24 @@ impl OpenHitl {
     }
 
     /// Waits until a request passes its deadline and returns its id; forever if none is open. Cancel safe.
-    pub(crate) async fn overdue(&self) -> String {
+    pub(crate) async fn wait_for_overdue(&self) -> String {
         let pending = self.pending.iter();
-        first_expired(pending.map(|(id, one)| (one.expires, id))).await
+        wait_first_expired(pending.map(|(id, one)| (one.expires, id))).await
     }
 
     /// Counts an answer if it is valid.
-    pub(crate) fn count(&mut self, response: &HitlResponse) -> Result<ResponseTally, HitlError> {
+    pub(crate) fn count_response(
+        &mut self,
+        response: &HitlResponse,
+    ) -> Result<ResponseTally, HitlError> {
         let id = &response.request_id;
         let unknown = || HitlError::Unknown(id.clone());
         let pending = self.pending.get_mut(id).ok_or_else(unknown)?;
         let request = &pending.request;
-        check(request, response)?;
+        check_response(request, response)?;
         if let Some(reviewer) = &response.reviewer {
             let mut counted = pending.counted.iter().filter_map(|it| it.reviewer.as_ref());
-            if counted.any(|other| same_reviewer(other, reviewer)) {
+            if counted.any(|other| is_same_reviewer(other, reviewer)) {
                 return Err(HitlError::Twice(reviewer.clone()));
             }
         }
@@ -146,7 +149,7 @@ impl OpenHitl {
 }
 
 /// Checks that an answer fits the request and that its author may give it.
-fn check(request: &HitlRequest, response: &HitlResponse) -> Result<(), HitlError> {
+fn check_response(request: &HitlRequest, response: &HitlResponse) -> Result<(), HitlError> {
     let given = [
         ("answer", response.answer.is_some()),
         ("approved", response.approved.is_some()),

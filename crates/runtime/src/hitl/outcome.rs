@@ -50,7 +50,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn of(end: HitlEnd, default: Option<String>) -> Result<Self, AgentError> {
+    pub(super) fn from_end(end: HitlEnd, default: Option<String>) -> Result<Self, AgentError> {
         match (end, default) {
             (HitlEnd::Unanswered { .. }, Some(default)) => Ok(Self {
                 value: default.into(),
@@ -58,7 +58,7 @@ impl Answer {
                 is_default: true,
             }),
             (end, _) => {
-                let last = counted(end)?.pop().unwrap_or_default();
+                let last = into_responses(end)?.pop().unwrap_or_default();
                 Ok(Self {
                     value: last.answer.unwrap_or_default(),
                     reviewer: last.reviewer,
@@ -71,7 +71,7 @@ impl Answer {
 
 impl Verdict {
     /// Returns the verdict if it is an approval; a refusal becomes [`AgentError::Denied`].
-    pub fn granted(self) -> Result<Self, AgentError> {
+    pub fn require_approval(self) -> Result<Self, AgentError> {
         if self.approved {
             return Ok(self);
         }
@@ -81,8 +81,8 @@ impl Verdict {
         })
     }
 
-    pub(super) fn of(end: HitlEnd) -> Result<Self, AgentError> {
-        let counted = counted(end)?;
+    pub(super) fn from_end(end: HitlEnd) -> Result<Self, AgentError> {
+        let counted = into_responses(end)?;
         // The last response decides: it refuses, or it completes the quorum.
         let approved = counted
             .last()
@@ -99,8 +99,8 @@ impl Verdict {
 }
 
 impl Takeover {
-    pub(super) fn of(end: HitlEnd) -> Result<Self, AgentError> {
-        let last = counted(end)?.pop().unwrap_or_default();
+    pub(super) fn from_end(end: HitlEnd) -> Result<Self, AgentError> {
+        let last = into_responses(end)?.pop().unwrap_or_default();
         Ok(Self {
             accepted: last.accepted == Some(true),
             by: last.reviewer.unwrap_or_default(),
@@ -110,7 +110,7 @@ impl Takeover {
 }
 
 /// Returns the counted answers; an error if there are none.
-fn counted(end: HitlEnd) -> Result<Vec<HitlResponse>, AgentError> {
+fn into_responses(end: HitlEnd) -> Result<Vec<HitlResponse>, AgentError> {
     match end {
         HitlEnd::Answered(counted) => Ok(counted),
         HitlEnd::Unanswered { reason, .. } => Err(AgentError::Unanswered { reason }),

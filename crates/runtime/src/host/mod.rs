@@ -33,7 +33,7 @@ use crate::{
 const EXEC: &str = "process.exec";
 
 pub use deadlines::{HostDeadlines, answer_within};
-pub(crate) use port::quoted_line;
+pub(crate) use port::quote_line;
 pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 
 /// Decides which files may be read. Reads the disk if there are rules: call it only where blocking is allowed.
@@ -91,7 +91,7 @@ impl Host {
     }
 
     /// Returns the same host for an allowed call.
-    pub(crate) fn permitted(&self, permit: CallPermit) -> Self {
+    pub(crate) fn with_permit(&self, permit: CallPermit) -> Self {
         Self {
             permit: Arc::new(permit),
             ..self.clone()
@@ -110,7 +110,7 @@ impl Host {
     }
 
     /// Returns the session that clients know: the root session, never a worker's.
-    fn session(&self) -> &SessionId {
+    fn client_session(&self) -> &SessionId {
         &self.acting.root().meta.thread_id
     }
 
@@ -127,11 +127,11 @@ impl Host {
 
     /// Resolves a path for reading. A path that the call did not declare is judged as a plain read and
     /// refused unless the rules allow it.
-    async fn readable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
+    async fn resolve_readable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
         let untold = HostError::Denied(format!("{}: nobody can tell", path.display()));
         let found = self
-            .looked(move |permit, acting| {
-                let (found, declared) = permit.read(acting, &path)?;
+            .run_blocking(move |permit, acting| {
+                let (found, declared) = permit.check_read(acting, &path)?;
                 if declared {
                     return Ok(found);
                 }
@@ -148,14 +148,14 @@ impl Host {
     }
 
     /// Resolves a path for writing.
-    async fn writable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
-        self.going_on()?;
-        self.looked(move |permit, acting| permit.write(acting, &path))
+    async fn resolve_writable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
+        self.check_turn_running()?;
+        self.run_blocking(move |permit, acting| permit.check_write(acting, &path))
             .await
     }
 
     /// Refuses operations of a turn that was cancelled or has ended.
-    fn going_on(&self) -> Result<(), HostError> {
+    fn check_turn_running(&self) -> Result<(), HostError> {
         if self.cancel.is_cancelled() || self.pipe.is_closed() {
             return Err(HostError::Denied("the turn is over".to_owned()));
         }
@@ -163,7 +163,7 @@ impl Host {
     }
 
     /// Runs `look` on a blocking thread, because it reads the disk.
-    async fn looked<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         look: impl FnOnce(&CallPermit, &SharedSession) -> Result<T, HostError> + Send + 'static,
     ) -> Result<T, HostError> {
@@ -195,9 +195,9 @@ impl Host {
         let path = self.absolute(path);
         let this = self.clone();
         async move {
-            let file = this.readable(path).await?;
+            let file = this.resolve_readable(path).await?;
             let host = this.pick(|o| o.read_text).await?;
-            host.read_text(this.session(), &file).await
+            host.read_text(this.client_session(), &file).await
         }
     }
 
@@ -210,9 +210,9 @@ impl Host {
         let (path, text) = (self.absolute(path), text.into());
         let this = self.clone();
         async move {
-            let file = this.writable(path).await?;
+            let file = this.resolve_writable(path).await?;
             let host = this.pick(|o| o.write_text).await?;
-            host.write_text(this.session(), &file, &text).await
+            host.write_text(this.client_session(), &file, &text).await
         }
     }
 
@@ -222,10 +222,10 @@ impl Host {
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        self.going_on()?;
-        self.permit.run(&self.acting, &spec)?;
+        self.check_turn_running()?;
+        self.permit.check_run(&self.acting, &spec)?;
         let host = self.pick(|o| o.terminal).await?;
-        host.run(self.session(), spec, sink).await
+        host.run(self.client_session(), spec, sink).await
     }
 
     /// Runs the declared command with the client's operation `process.exec`, for clients that have no
@@ -235,11 +235,11 @@ impl Host {
         spec: CommandSpec,
         limit: Option<Duration>,
     ) -> Result<ProcessExit, HostError> {
-        self.going_on()?;
+        self.check_turn_running()?;
         if !self.client_offers().tools {
             return Err(HostError::Unsupported("operations"));
         }
-        self.permit.run(&self.acting, &spec)?;
+        self.permit.check_run(&self.acting, &spec)?;
         let words = std::iter::once(spec.program).chain(spec.args);
         let params = ProcessExec {
             command: ExecCommand::Argv(words.collect()),
@@ -250,7 +250,7 @@ impl Host {
         let params = serde_json::to_value(params);
         let params = params.map_err(|error| HostError::Failed(error.to_string()))?;
         let host = self.pick(|o| o.tools).await?;
-        let answer = host.host_call(self.session(), EXEC, params).await?;
+        let answer = host.host_call(self.client_session(), EXEC, params).await?;
         let unclear = |error| HostError::Host(format!("its answer to {EXEC} is none: {error}"));
         serde_json::from_value(answer).map_err(unclear)
     }
@@ -263,11 +263,11 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, name) = (self.clone(), name.into());
         async move {
-            this.going_on()?;
-            this.permit.call(&name, &args)?;
+            this.check_turn_running()?;
+            this.permit.check_call(&name, &args)?;
             // Only the client has tools.
             let host = this.pick(|_| true).await?;
-            host.call_tool(this.session(), &name, args).await
+            host.call_tool(this.client_session(), &name, args).await
         }
     }
 
@@ -280,24 +280,25 @@ impl Host {
     ) -> impl Future<Output = Result<Value, HostError>> + Send + 'static + use<N> {
         let (this, operation) = (self.clone(), operation.into());
         async move {
-            this.going_on()?;
+            this.check_turn_running()?;
             if operation == EXEC && !this.permit.declares_command() {
                 let why = "it runs a command, which needs a tool call of the kind execute";
                 return Err(HostError::Denied(format!("{EXEC}: {why}")));
             }
-            this.permit.call(&operation, &args)?;
+            this.permit.check_call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
             let args = match operation == EXEC && !host.offers().tools {
-                true => this.exec_on_this_machine(args)?,
+                true => this.local_exec_args(args)?,
                 false => args,
             };
-            host.host_call(this.session(), &operation, args).await
+            host.host_call(this.client_session(), &operation, args)
+                .await
         }
     }
 
     /// Returns the arguments of `process.exec` for this machine: with a permitted directory, and without
     /// variables, which could change the effect of the command after it was judged.
-    fn exec_on_this_machine(&self, args: Value) -> Result<Value, HostError> {
+    fn local_exec_args(&self, args: Value) -> Result<Value, HostError> {
         let misfit = |error| HostError::Failed(format!("the arguments of {EXEC}: {error}"));
         let mut exec: ProcessExec = serde_json::from_value(args).map_err(misfit)?;
         if !exec.env.is_empty() {
@@ -308,7 +309,7 @@ impl Host {
             Some(cwd) => self.absolute(cwd),
             None => self.acting.cwd.to_path_buf(),
         };
-        self.permit.runs_in(&self.acting, &cwd)?;
+        self.permit.check_cwd(&self.acting, &cwd)?;
         exec.cwd = Some(cwd.display().to_string());
         serde_json::to_value(exec).map_err(misfit)
     }
@@ -320,7 +321,7 @@ impl Host {
             let why = "it may change something; start a tool call for it";
             return Err(HostError::Denied(format!("{operation}: {why}")));
         }
-        let act = ProposedCall::inquiry(operation, args.clone());
+        let act = ProposedCall::for_inquiry(operation, args.clone());
         let receipt = judge(&self.acting, act).await.receipt;
         match receipt.action {
             PolicyAction::Allow => {}
@@ -328,37 +329,37 @@ impl Host {
                 return Err(HostError::Denied(receipt.reason));
             }
         }
-        self.going_on()?;
+        self.check_turn_running()?;
         let host = self.pick(|o| o.tools).await?;
-        let answer = host.host_call(self.session(), operation, args);
-        self.while_turn_goes_on(answer).await
+        let answer = host.host_call(self.client_session(), operation, args);
+        self.unless_cancelled(answer).await
     }
 
     /// Returns the tools that the client has for agents.
     pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
-        let host = self.lender("tools").await?;
-        self.while_turn_goes_on(host.list_tools(self.session()))
+        let host = self.lending_client("tools").await?;
+        self.unless_cancelled(host.list_tools(self.client_session()))
             .await
     }
 
     /// Returns the operations that the client has.
     pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
-        let host = self.lender("operations").await?;
-        self.while_turn_goes_on(host.capabilities(self.session()))
+        let host = self.lending_client("operations").await?;
+        self.unless_cancelled(host.capabilities(self.client_session()))
             .await
     }
 
     /// Returns the skills that the client has.
     pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
-        let host = self.lender("skills").await?;
-        self.while_turn_goes_on(host.list_skills(self.session()))
+        let host = self.lending_client("skills").await?;
+        self.unless_cancelled(host.list_skills(self.client_session()))
             .await
     }
 
     /// Returns a skill of the client with its content.
     pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
-        let host = self.lender("skills").await?;
-        self.while_turn_goes_on(host.fetch_skill(self.session(), id))
+        let host = self.lending_client("skills").await?;
+        self.unless_cancelled(host.fetch_skill(self.client_session(), id))
             .await
     }
 
@@ -367,14 +368,14 @@ impl Host {
         &self,
         request: SkillMatchRequest,
     ) -> Result<Vec<SkillCandidate>, HostError> {
-        let host = self.lender("ranking skills").await?;
-        self.while_turn_goes_on(host.match_skills(self.session(), request))
+        let host = self.lending_client("ranking skills").await?;
+        self.unless_cancelled(host.match_skills(self.client_session(), request))
             .await
     }
 
     /// Returns the client for read-only requests about what it lends.
-    async fn lender(&self, what: &'static str) -> Result<Arc<dyn HostPort>, HostError> {
-        self.going_on()?;
+    async fn lending_client(&self, what: &'static str) -> Result<Arc<dyn HostPort>, HostError> {
+        self.check_turn_running()?;
         if !self.client_offers().tools {
             return Err(HostError::Unsupported(what));
         }
@@ -382,7 +383,7 @@ impl Host {
     }
 
     /// Waits for an answer until the turn is cancelled.
-    async fn while_turn_goes_on<T>(
+    async fn unless_cancelled<T>(
         &self,
         answer: impl Future<Output = Result<T, HostError>>,
     ) -> Result<T, HostError> {

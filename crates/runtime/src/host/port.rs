@@ -61,19 +61,19 @@ impl CommandSpec {
             return Cow::Borrowed(line);
         }
         let words = std::iter::once(&self.program).chain(&self.args);
-        Cow::Owned(quoted_line(words.map(String::as_str)))
+        Cow::Owned(quote_line(words.map(String::as_str)))
     }
 }
 
 /// Joins words to a line and quotes them for a shell.
-pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn quote_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut line = String::new();
     for (at, word) in words.enumerate() {
         if at > 0 {
             line.push(' ');
         }
         // A shell would parse a program with `=` in its name as a variable.
-        match quoted(word) {
+        match quote_word(word) {
             Cow::Borrowed(plain) if at == 0 && plain.contains('=') => {
                 line.push_str(&format!("'{plain}'"));
             }
@@ -84,7 +84,7 @@ pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Quotes a word for a shell.
-fn quoted(word: &str) -> Cow<'_, str> {
+fn quote_word(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return Cow::Borrowed(word);
@@ -108,10 +108,10 @@ pub struct CommandExit {
 /// Receives the progress of a command while it runs.
 pub trait CommandSink: Send {
     /// Receives the host's terminal in which it runs.
-    fn terminal(&mut self, terminal_id: &str);
+    fn on_terminal(&mut self, terminal_id: &str);
 
     /// Receives output.
-    fn output(&mut self, chunk: &str);
+    fn on_output(&mut self, chunk: &str);
 }
 
 /// A provider of files, commands and tools.

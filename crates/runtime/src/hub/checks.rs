@@ -30,7 +30,7 @@ pub(super) fn check_own_cwd(
     own: &Path,
 ) -> Result<(), SessionError> {
     match cwd {
-        Some(cwd) if !same_dir(cwd, own) => Err(SessionError::WrongCwd {
+        Some(cwd) if !is_same_dir(cwd, own) => Err(SessionError::WrongCwd {
             id: id.clone(),
             expected: own.to_owned(),
         }),
@@ -39,6 +39,6 @@ pub(super) fn check_own_cwd(
 }
 
 /// Whether two paths name one directory, literally or after resolving links.
-pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

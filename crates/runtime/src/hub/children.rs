@@ -17,10 +17,10 @@ impl Hub {
         child_of: ParentLink,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
-        let new = within(child_of.parent.shared.roots(), new).await?;
+        let new = check_within_parent(child_of.parent.shared.roots(), new).await?;
         let mut meta = self.fresh_meta(id, new, Some(child_of.parent.id().clone()));
         meta.worker = Some(child_of.worker_id.clone());
-        let role = self.role_of(child_of, agent);
+        let role = self.worker_role(child_of, agent);
         Ok(self.create_as(meta, role, create_empty).await?)
     }
 
@@ -34,7 +34,7 @@ impl Hub {
     ) -> Result<Controller, WorkerError> {
         // An agent may report anything about a worker, including a wrong session id.
         let unknown = || WorkerError::Unknown(child_of.worker_id.clone());
-        if let Some(open) = self.live(id) {
+        if let Some(open) = self.live_session(id) {
             if !child_of.owns(open.meta()) {
                 return Err(unknown());
             }
@@ -44,7 +44,7 @@ impl Hub {
             open.close(false).await;
         }
         let child = self
-            .open_as(id, None, self.role_of(child_of.clone(), agent), None)
+            .open_as(id, None, self.worker_role(child_of.clone(), agent), None)
             .await?;
         // If another client opened it in between, it has no link to its worker.
         if child.shared.lineage.is_none() {
@@ -63,7 +63,7 @@ impl Hub {
     }
 
     /// Returns the sessions of a session's running workers, without those that a client only views.
-    pub(crate) fn workers_of(&self, id: &SessionId) -> Vec<Controller> {
+    pub(crate) fn running_workers(&self, id: &SessionId) -> Vec<Controller> {
         let mut open = self.inner.open_sessions();
         open.retain(|session| {
             let child_of = session.shared.lineage.as_ref();
@@ -78,7 +78,8 @@ impl Hub {
         let open = live.iter().flat_map(|live| live.values());
         let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();
         drop(live);
-        workers.retain(|session| session.meta().worker.is_some() && self.sees(session.meta()));
+        workers
+            .retain(|session| session.meta().worker.is_some() && self.owns_session(session.meta()));
         let mut parents = vec![id.clone()];
         let mut below = Vec::new();
         while let Some(parent) = parents.pop() {
@@ -93,7 +94,7 @@ impl Hub {
         below
     }
 
-    fn role_of(&self, child_of: ParentLink, agent: Option<Arc<dyn Agent>>) -> SessionAgent {
+    fn worker_role(&self, child_of: ParentLink, agent: Option<Arc<dyn Agent>>) -> SessionAgent {
         let own = self.own_role();
         let (agent, profile) = match agent {
             Some(agent) => (agent.clone(), Arc::new(agent.profile())),
@@ -109,7 +110,10 @@ impl Hub {
 
 /// Refuses a directory outside those of the parent session: a worker has no wider reach. Reads the disk, so
 /// it runs on a blocking thread.
-async fn within(above: Arc<SessionRoots>, new: NewSession) -> Result<NewSession, WorkerError> {
+async fn check_within_parent(
+    above: Arc<SessionRoots>,
+    new: NewSession,
+) -> Result<NewSession, WorkerError> {
     let checked = tokio::task::spawn_blocking(move || {
         check_cwd(&new.cwd)?;
         let real = new.cwd.canonicalize().map_err(|_| SessionError::BadCwd)?;

@@ -15,7 +15,7 @@ use crate::session::EventScribe;
 /// Copies a history under a new id, renumbered without gaps, without turns that have not ended. Keeps mode and options,
 /// except a mode that `forgetful` rejects. Cancels unfinished workers in the copy, because workers belong to the
 /// session that started them. Grants, pending messages and queued prompts stay with the source session.
-pub(super) fn copy(
+pub(super) fn copy_history(
     config: &HubConfig,
     source: &SessionId,
     mut meta: SessionMeta,
@@ -43,10 +43,10 @@ pub(super) fn copy(
         kept.push(envelope);
     }
     let mut scribe = EventScribe::new(meta.thread_id.clone());
-    let mut left_behind = cancelled_workers(&view);
-    left_behind.extend(revoked_grants(&view));
+    let mut left_behind = worker_cancellations(&view);
+    left_behind.extend(grant_revocations(&view));
     if config.forgetful {
-        left_behind.extend(stricter_mode(&view, config));
+        left_behind.extend(reset_lax_mode(&view, config));
     }
     if !view.pending.is_empty() {
         left_behind.push(AgentEvent::Pending(Box::new(PendingChange::Cleared)));
@@ -71,7 +71,7 @@ fn was_set_by_person(event: &AgentEvent) -> bool {
     }
 }
 
-pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
+pub(super) fn grant_revocations(view: &SessionView) -> Vec<AgentEvent> {
     let revoked = view.grants.iter().map(|grant| AgentEvent::GrantRevoked {
         grant_id: grant.id.clone(),
     });
@@ -79,18 +79,18 @@ pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
 }
 
 /// Returns to the default mode from a laxer one; a stricter one stays.
-pub(super) fn stricter_mode(view: &SessionView, config: &HubConfig) -> Option<AgentEvent> {
-    let chosen = SessionMode::of(view.mode.as_deref()?);
+pub(super) fn reset_lax_mode(view: &SessionView, config: &HubConfig) -> Option<AgentEvent> {
+    let chosen = SessionMode::from_id(view.mode.as_deref()?);
     let laxer = chosen.is_some_and(|mode| mode > config.default_mode);
     laxer.then(|| AgentEvent::ModeChanged {
         mode_id: config.default_mode.id().to_owned(),
     })
 }
 
-fn cancelled_workers(view: &SessionView) -> Vec<AgentEvent> {
+fn worker_cancellations(view: &SessionView) -> Vec<AgentEvent> {
     let going_on = view.workers.values().filter(|w| !w.event.is_terminal());
     let cancel = going_on.map(|worker| {
-        let mut update = worker.then(WorkerEvent::WorkerCancelled);
+        let mut update = worker.with_event(WorkerEvent::WorkerCancelled);
         update.metadata.error = Some("the session was forked without its workers".to_owned());
         AgentEvent::WorkerUpdate(Box::new(update))
     });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use harn_journal::{SessionSummary, StoreListing};
 
-use super::{Hub, blocking, same_dir};
+use super::{Hub, is_same_dir, run_blocking};
 use crate::{Controller, LiveState, SessionError};
 
 const PAGE: usize = 50;
@@ -53,7 +53,7 @@ pub enum ArchiveFilter {
 }
 
 impl ArchiveFilter {
-    fn has(self, archived: bool) -> bool {
+    fn includes(self, archived: bool) -> bool {
         match self {
             Self::Exclude => !archived,
             Self::Include => true,
@@ -74,12 +74,12 @@ impl Hub {
             Some(cursor) => Some(parse_cursor(&cursor).ok_or(SessionError::BadCursor)?),
             None => None,
         };
-        let mut sessions = self.rows(filter, after, PAGE + 1).await?;
+        let mut sessions = self.list_rows(filter, after, PAGE + 1).await?;
         let more = sessions.len() > PAGE;
         sessions.truncate(PAGE);
         let next = sessions.last().filter(|_| more);
         Ok(SessionPage {
-            next: next.map(|last| cursor(&last.summary)),
+            next: next.map(|last| format_cursor(&last.summary)),
             sessions,
         })
     }
@@ -89,12 +89,12 @@ impl Hub {
         &self,
         filter: SessionFilter,
     ) -> Result<Vec<ListedSession>, SessionError> {
-        self.rows(filter, None, usize::MAX).await
+        self.list_rows(filter, None, usize::MAX).await
     }
 
     /// Returns at most `most` sessions after a cursor. Reads the disk to resolve directories and to find prompts, so it
     /// runs on a blocking thread and reads no more sessions than it lists.
-    async fn rows(
+    async fn list_rows(
         &self,
         filter: SessionFilter,
         after: Option<(u64, String)>,
@@ -112,15 +112,15 @@ impl Hub {
             }
             let rows = sessions.into_iter().filter(|summary| {
                 let meta = &summary.meta;
-                let in_dir = |cwd: &PathBuf| same_dir(cwd, &meta.directory);
+                let in_dir = |cwd: &PathBuf| is_same_dir(cwd, &meta.directory);
                 after.as_ref().is_none_or(|at| is_after(summary, at))
-                    && hub.sees(meta)
-                    && filter.archived.has(meta.archived)
+                    && hub.owns_session(meta)
+                    && filter.archived.includes(meta.archived)
                     && filter.cwd.as_ref().is_none_or(in_dir)
             });
             let rows = rows.map(|summary| ListedSession {
                 live: hub
-                    .live(&summary.meta.thread_id)
+                    .live_session(&summary.meta.thread_id)
                     .map(|session| session.live_state()),
                 summary,
             });
@@ -137,19 +137,19 @@ impl Hub {
             });
             Ok(rows.take(most).collect())
         };
-        Ok(blocking(rows).await?)
+        Ok(run_blocking(rows).await?)
     }
 
     /// Returns the sessions that are open here, without those of workers.
     #[must_use]
     pub fn live_sessions(&self) -> Vec<Controller> {
         let mut open = self.inner.open_sessions();
-        open.retain(|session| session.meta().worker.is_none() && self.sees(session.meta()));
+        open.retain(|session| session.meta().worker.is_none() && self.owns_session(session.meta()));
         open
     }
 }
 
-fn cursor(summary: &SessionSummary) -> String {
+fn format_cursor(summary: &SessionSummary) -> String {
     format!("{}:{}", summary.updated, summary.meta.thread_id)
 }
 

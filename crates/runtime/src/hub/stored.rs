@@ -7,9 +7,10 @@ use harn_journal::{JournalError, MetaChange, OpenedLog};
 use harn_model::{AgentEvent, SessionId, SessionInfo};
 
 use super::{
-    Hub, HubConfig, blocking,
+    Hub, HubConfig,
     checks::check_own,
-    copy::{revoked_grants, stricter_mode},
+    copy::{grant_revocations, reset_lax_mode},
+    run_blocking,
 };
 use crate::{
     Controller, SessionError, SettingError,
@@ -68,10 +69,10 @@ impl Hub {
         id: &SessionId,
         edit: impl FnOnce(&HubConfig, OpenedLog) -> Result<(), JournalError> + Send + 'static,
     ) -> Result<Option<Controller>, SessionError> {
-        let cell = self.cell(id)?;
+        let cell = self.get_or_insert_cell(id)?;
         let (config, wanted) = (self.inner.config.clone(), id.clone());
         let principal = self.principal.clone();
-        let edited = blocking(move || {
+        let edited = run_blocking(move || {
             // Before the open: another principal must not even see the lock of this session.
             check_own(&principal, &config.store.meta(&wanted)?)?;
             let session = settle_crash(&config, config.store.open(&wanted)?)?;
@@ -129,10 +130,10 @@ pub(super) fn settle_crash(
     let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
     let mut events = recovery_events(view, *torn_bytes);
     if config.forgetful {
-        events.extend(revoked_grants(view));
-        events.extend(stricter_mode(view, config));
+        events.extend(grant_revocations(view));
+        events.extend(reset_lax_mode(view, config));
     }
-    let mut scribe = EventScribe::after_a_crash(meta.thread_id.clone());
+    let mut scribe = EventScribe::for_recovery(meta.thread_id.clone());
     let (now, ids) = (config.clock.now(), &*config.ids);
     let mut batch = scribe.enter(view, turn.as_ref(), events, now, ids);
     for (turn, withdrawn) in withdrawn_prompts(view) {

@@ -6,7 +6,7 @@ use harn_model::{SideEffectLevel, ToolAnnotations, ToolCall, ToolKind};
 use harn_policy::{quote_words, visible_line, visible_lines};
 use serde_json::Value;
 
-use crate::host::quoted_line;
+use crate::host::quote_line;
 
 /// The command that a call declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl From<&ToolCall> for ProposedCall {
 
 impl ProposedCall {
     /// Returns the facts of a file read without a tool call.
-    pub(crate) fn read() -> Self {
+    pub(crate) fn for_read() -> Self {
         Self {
             tool: "read_file".to_owned(),
             kind: Some(ToolKind::Read),
@@ -51,11 +51,11 @@ impl ProposedCall {
     }
 
     /// Returns the facts of a read-only request to a host without a tool call.
-    pub(crate) fn inquiry(operation: &str, args: Value) -> Self {
+    pub(crate) fn for_inquiry(operation: &str, args: Value) -> Self {
         Self {
             tool: operation.to_owned(),
             input: args,
-            ..Self::read()
+            ..Self::for_read()
         }
     }
 
@@ -68,7 +68,7 @@ impl ProposedCall {
         }
     }
 
-    fn runs(&self) -> bool {
+    fn runs_commands(&self) -> bool {
         let annotations = self.annotations.as_ref();
         self.kind() == Some(ToolKind::Execute)
             || annotations.is_some_and(|it| it.side_effect_level == SideEffectLevel::ProcessExec)
@@ -104,12 +104,12 @@ impl ProposedCall {
     /// Returns the line it would run: the argument `command` of a tool that runs commands, as a line or as
     /// words. Any other value is unreadable.
     pub(crate) fn command(&self) -> Option<DeclaredCommand<'_>> {
-        let command = self.input.get("command").filter(|_| self.runs())?;
+        let command = self.input.get("command").filter(|_| self.runs_commands())?;
         Some(match command {
             Value::String(line) => DeclaredCommand::Line(Cow::Borrowed(line)),
             Value::Array(words) => {
                 let words: Option<Vec<_>> = words.iter().map(Value::as_str).collect();
-                let line = words.map(|words| quoted_line(words.into_iter()));
+                let line = words.map(|words| quote_line(words.into_iter()));
                 line.map_or(DeclaredCommand::Unreadable, |line| {
                     DeclaredCommand::Line(Cow::Owned(line))
                 })
@@ -121,7 +121,7 @@ impl ProposedCall {
     /// Returns the command for display: words quoted, and no characters that hide or reorder text. An
     /// unreadable command is shown as JSON.
     pub(crate) fn shown_command(&self) -> Option<String> {
-        let command = self.input.get("command").filter(|_| self.runs())?;
+        let command = self.input.get("command").filter(|_| self.runs_commands())?;
         let words = |words: &Vec<Value>| -> Option<Vec<String>> {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
             words.collect()
@@ -159,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    fn act(input: Value) -> ProposedCall {
+    fn proposed_call(input: Value) -> ProposedCall {
         ProposedCall {
             tool: "t".to_owned(),
             kind: None,
@@ -171,8 +171,11 @@ mod tests {
 
     #[test]
     fn annotations_determine_the_paths() {
-        assert_eq!(act(json!({"path": "a", "to": "b"})).paths(), ["a"]);
-        let mut annotated = act(json!({"path": "a", "to": "b", "all": ["c", 1, "d"]}));
+        assert_eq!(
+            proposed_call(json!({"path": "a", "to": "b"})).paths(),
+            ["a"]
+        );
+        let mut annotated = proposed_call(json!({"path": "a", "to": "b", "all": ["c", 1, "d"]}));
         annotated.annotations = Some(ToolAnnotations {
             arg_schema: Some(json!({"path_params": ["to", "all", "missing"]})),
             ..ToolAnnotations::default()
@@ -180,12 +183,12 @@ mod tests {
         assert_eq!(annotated.paths(), ["b", "c", "d"]);
         annotated.declared = vec!["e".to_owned()];
         assert_eq!(annotated.paths(), ["e", "b", "c", "d"]);
-        assert!(act(json!(["path"])).paths().is_empty());
+        assert!(proposed_call(json!(["path"])).paths().is_empty());
     }
 
     #[test]
     fn only_a_tool_that_runs_commands_has_a_command() {
-        let mut act = act(json!({"command": "ls"}));
+        let mut act = proposed_call(json!({"command": "ls"}));
         assert_eq!(act.command(), None);
         act.kind = Some(ToolKind::Execute);
         assert_eq!(act.command(), Some(DeclaredCommand::Line("ls".into())));
@@ -221,7 +224,7 @@ mod tests {
             (json!(7), "7"),
         ];
         for (command, shown) in table {
-            let mut act = act(json!({ "command": command }));
+            let mut act = proposed_call(json!({ "command": command }));
             assert_eq!(act.shown_command(), None);
             act.kind = Some(ToolKind::Execute);
             assert_eq!(act.shown_command().as_deref(), Some(shown), "{command}");
@@ -230,7 +233,7 @@ mod tests {
 
     #[test]
     fn stronger_annotations_override_the_kind() {
-        let mut act = act(json!({"command": "rm x"}));
+        let mut act = proposed_call(json!({"command": "rm x"}));
         act.kind = Some(ToolKind::Read);
         act.annotations = Some(ToolAnnotations {
             kind: ToolKind::Execute,
@@ -249,7 +252,7 @@ mod tests {
 
     #[test]
     fn capabilities_are_pairs() {
-        let mut act = act(Value::Null);
+        let mut act = proposed_call(Value::Null);
         let operations = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         act.annotations = Some(ToolAnnotations {
             capabilities: [

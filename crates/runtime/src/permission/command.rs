@@ -28,7 +28,7 @@ pub(crate) fn with_command(mut commands: Vec<SlashCommand>) -> Vec<SlashCommand>
 }
 
 /// Whether a prompt is this command, which the agent does not receive.
-pub(crate) fn is_meant(prompt: &[ContentBlock]) -> bool {
+pub(crate) fn is_permissions_command(prompt: &[ContentBlock]) -> bool {
     words(prompt).next() == Some("/permissions")
 }
 
@@ -72,7 +72,7 @@ async fn show(cx: &TurnContext) -> String {
         "The modes are {}.\n\n",
         others.collect::<Vec<_>>().join(", ")
     ));
-    match cx.rules_shown().await {
+    match cx.rules_text().await {
         Ok(rules) if rules.is_empty() => text.push_str("**Rules**: none beyond the mode's.\n\n"),
         Ok(rules) => text.push_str(&format!("**Rules**\n\n```toml\n{rules}```\n\n")),
         Err(error) => text.push_str(&format!("**Rules** cannot be read: {error}\n\n")),
@@ -109,7 +109,7 @@ fn describe_grant(grant: &Grant) -> String {
 
 /// Moves one grant of the session, or all, to the workspace. A grant that cannot be stored stays with the session.
 async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> {
-    if !cx.remembers() {
+    if !cx.can_remember() {
         return Ok("Nothing can be kept here for longer than the session.\n".to_owned());
     }
     let (mut grants, _) = cx.grants().await;
@@ -147,7 +147,7 @@ async fn revoke(cx: &TurnContext, id: &str) -> Result<String, AgentError> {
         cx.flush().await?;
         return Ok(format!("Forgot `{id}` for this session.\n"));
     }
-    Ok(match cx.revoke_lasting(id).await {
+    Ok(match cx.revoke_stored_grant(id).await {
         Ok(true) => format!("Forgot `{id}` for this workspace.\n"),
         Ok(false) => format!("There is no grant `{id}`; `/permissions` lists them.\n"),
         Err(error) => format!("Nothing was forgotten: {error}\n"),

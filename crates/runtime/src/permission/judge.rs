@@ -7,7 +7,7 @@ use harn_model::{
     RuleSource,
 };
 use harn_policy::{
-    LocatedPath, PolicyCall, PolicyError, narrow,
+    LocatedPath, PolicyCall, PolicyError, grant_for_call,
     shell::{self, LineDoubt, ShellLine},
     visible_line,
 };
@@ -32,7 +32,7 @@ pub(crate) struct CallJudgement {
 
 impl CallJudgement {
     /// Denies a call that could not be judged.
-    fn refused(tool: &str, reason: String) -> Self {
+    fn deny(tool: &str, reason: String) -> Self {
         let receipt = PolicyDecision {
             receipt: ReceiptType::V1,
             action: PolicyAction::Deny,
@@ -55,7 +55,7 @@ impl CallJudgement {
     }
 
     /// Whether a grant needs a record: a read that only the mode allows does not.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn needs_record(&self) -> bool {
         let by_mode = match &self.receipt.matched_rule {
             Some(rule) => rule.source == RuleSource::Mode,
             None => true,
@@ -67,18 +67,18 @@ impl CallJudgement {
 /// Judges a call of a session. Reads the disk, so it runs on a blocking thread.
 pub(crate) async fn judge(shared: &Arc<SharedSession>, act: ProposedCall) -> CallJudgement {
     let session = shared.clone();
-    let judged = tokio::task::spawn_blocking(move || judge_now(&session, &act));
+    let judged = tokio::task::spawn_blocking(move || judge_blocking(&session, &act));
     judged
         .await
-        .unwrap_or_else(|_| CallJudgement::refused("", "the call could not be judged".to_owned()))
+        .unwrap_or_else(|_| CallJudgement::deny("", "the call could not be judged".to_owned()))
 }
 
 /// Judges the read of this file. Reads the disk.
 pub(crate) fn judge_read(shared: &SharedSession, file: &LocatedPath) -> PolicyDecision {
-    judge_located(shared, &ProposedCall::read(), vec![file.clone()]).receipt
+    judge_located(shared, &ProposedCall::for_read(), vec![file.clone()]).receipt
 }
 
-fn judge_now(shared: &SharedSession, act: &ProposedCall) -> CallJudgement {
+fn judge_blocking(shared: &SharedSession, act: &ProposedCall) -> CallJudgement {
     let mut inputs = act.paths();
     // A command's effect depends on its directory, and people know only the root session's directory.
     if act.command().is_some() && *shared.cwd != *shared.root().cwd {
@@ -127,12 +127,12 @@ fn judge_located(
     let writes = call.writes();
     let policy = match config.rules.policy(&top.cwd) {
         Ok(policy) => policy,
-        Err(error) => return unreadable(act, &paths, &error),
+        Err(error) => return deny_for_unreadable_rules(act, &paths, &error),
     };
     top.note_policy(&policy);
     let lasting = match config.rules.grants(&top.cwd) {
         Ok(lasting) => lasting,
-        Err(error) if writes => return unreadable(act, &paths, &error),
+        Err(error) if writes => return deny_for_unreadable_rules(act, &paths, &error),
         // A read-only call needs no grants.
         Err(_) => Vec::new(),
     };
@@ -144,7 +144,7 @@ fn judge_located(
     };
     let receipt = policy.decide(&call);
     let grant = match receipt.action {
-        PolicyAction::Ask => narrow(&call, GrantEffect::Allow),
+        PolicyAction::Ask => grant_for_call(&call, GrantEffect::Allow),
         PolicyAction::Allow | PolicyAction::Deny => None,
     };
     let locations = paths.iter().filter_map(|path| path.info.host_path.clone());
@@ -162,7 +162,7 @@ fn judge_located(
     CallJudgement {
         receipt,
         grant,
-        permit: CallPermit::granted(tool, input, writes, paths, command),
+        permit: CallPermit::for_call(tool, input, writes, paths, command),
         locations,
         shown,
         writes,
@@ -170,10 +170,14 @@ fn judge_located(
 }
 
 /// Denies a call because rules that cannot be read may forbid it.
-fn unreadable(act: &ProposedCall, paths: &[LocatedPath], error: &PolicyError) -> CallJudgement {
+fn deny_for_unreadable_rules(
+    act: &ProposedCall,
+    paths: &[LocatedPath],
+    error: &PolicyError,
+) -> CallJudgement {
     let reason =
         format!("the rules cannot be read, so nothing runs until they are mended: {error}");
-    let mut judged = CallJudgement::refused(&act.tool, reason);
+    let mut judged = CallJudgement::deny(&act.tool, reason);
     let context = &mut judged.receipt.context;
     context.tool_kind = act.kind();
     context.paths = paths.iter().map(|path| path.info.clone()).collect();

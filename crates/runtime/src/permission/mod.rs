@@ -9,7 +9,7 @@ mod permit;
 mod rules;
 
 pub(crate) use act::{DeclaredCommand, ProposedCall};
-pub(crate) use command::{PermissionsCommand, is_meant, with_command};
+pub(crate) use command::{PermissionsCommand, is_permissions_command, with_command};
 pub(crate) use ground::locate;
 pub(crate) use judge::{CallJudgement, judge, judge_read};
 pub(crate) use options::options;

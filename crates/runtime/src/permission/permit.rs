@@ -33,7 +33,7 @@ struct PermittedCall {
 
 impl CallPermit {
     /// Returns the permit of an allowed call.
-    pub(crate) fn granted(
+    pub(crate) fn for_call(
         tool: String,
         input: Value,
         writes: bool,
@@ -61,55 +61,60 @@ impl CallPermit {
     }
 
     /// Returns the call if it has not ended.
-    fn call_under_way(&self) -> Option<&PermittedCall> {
+    fn active_call(&self) -> Option<&PermittedCall> {
         let granted = self.granted.as_ref();
         granted.filter(|granted| !granted.over.load(Ordering::Acquire))
     }
 
     /// Resolves a path for writing; refuses it unless the call declared it and may write.
-    pub(crate) fn write(
+    pub(crate) fn check_write(
         &self,
         acting: &SharedSession,
         path: &Path,
     ) -> Result<RootedPath, HostError> {
-        let Some(granted) = self.call_under_way().filter(|granted| granted.writes) else {
+        let Some(granted) = self.active_call().filter(|granted| granted.writes) else {
             let why =
                 "writing needs a tool call under way that may write; start one with this path";
-            return Err(refused(path, why));
+            return Err(denied_error(path, why));
         };
-        let found = one(acting, path)?;
+        let found = locate_one(acting, path)?;
         let undeclared = "the tool call did not declare this path, or it leads elsewhere now";
         match &found.place {
             Some(place) if granted.covers(place) && !found.protected => Ok(place.clone()),
-            Some(_) => Err(refused(path, undeclared)),
-            None => Err(untold(path, &found)),
+            Some(_) => Err(denied_error(path, undeclared)),
+            None => Err(unresolved_error(path, &found)),
         }
     }
 
     /// Resolves a path for reading, and returns whether the call declared it. The caller judges undeclared
     /// paths by the rules.
-    pub(crate) fn read(
+    pub(crate) fn check_read(
         &self,
         acting: &SharedSession,
         path: &Path,
     ) -> Result<(LocatedPath, bool), HostError> {
-        let found = one(acting, path)?;
+        let found = locate_one(acting, path)?;
         let Some(place) = &found.place else {
-            return Err(untold(path, &found));
+            return Err(unresolved_error(path, &found));
         };
-        let declared = self.call_under_way().is_some_and(|it| it.covers(place));
+        let declared = self.active_call().is_some_and(|it| it.covers(place));
         match found.standing {
             _ if declared => Ok((found, true)),
             PathScope::Inside => Ok((found, false)),
-            PathScope::Outside | PathScope::Dangling | PathScope::Invalid => {
-                Err(refused(path, "it is outside the session's directories"))
-            }
+            PathScope::Outside | PathScope::Dangling | PathScope::Invalid => Err(denied_error(
+                path,
+                "it is outside the session's directories",
+            )),
         }
     }
 
     /// Refuses a command unless the call declared it, for this directory, and has not run it.
-    pub(crate) fn run(&self, acting: &SharedSession, spec: &CommandSpec) -> Result<(), HostError> {
-        let declared = self.call_under_way().filter(|granted| {
+    pub(crate) fn check_run(
+        &self,
+        acting: &SharedSession,
+        spec: &CommandSpec,
+    ) -> Result<(), HostError> {
+        let declared = self.active_call().filter(|granted| {
             let line = granted.command.as_deref();
             line.is_some_and(|line| *line == *spec.line())
         });
@@ -117,29 +122,29 @@ impl CallPermit {
             let why = "running a command needs a tool call of the kind execute that declares this command";
             return Err(HostError::Denied(why.to_owned()));
         };
-        granted.runs_in(acting, &spec.cwd)?;
-        granted.once()
+        granted.check_cwd(acting, &spec.cwd)?;
+        granted.use_once()
     }
 
     /// Refuses a directory unless the call may run its command there.
-    pub(crate) fn runs_in(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
-        match self.call_under_way() {
-            Some(granted) => granted.runs_in(acting, cwd),
-            None => Err(refused(cwd, "the tool call has ended")),
+    pub(crate) fn check_cwd(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
+        match self.active_call() {
+            Some(granted) => granted.check_cwd(acting, cwd),
+            None => Err(denied_error(cwd, "the tool call has ended")),
         }
     }
 
     /// Whether the call was judged as one that runs a command.
     pub(crate) fn declares_command(&self) -> bool {
-        let granted = self.call_under_way();
+        let granted = self.active_call();
         granted.is_some_and(|granted| granted.command.is_some())
     }
 
     /// Refuses a tool call unless name and arguments are those of the call, and it was not made yet.
-    pub(crate) fn call(&self, tool: &str, args: &Value) -> Result<(), HostError> {
-        let granted = self.call_under_way();
+    pub(crate) fn check_call(&self, tool: &str, args: &Value) -> Result<(), HostError> {
+        let granted = self.active_call();
         match granted.filter(|it| it.tool == tool && it.input == *args) {
-            Some(granted) => granted.once(),
+            Some(granted) => granted.use_once(),
             None => Err(HostError::Denied(format!(
                 "{tool}: calling it needs a tool call under way of this name with these arguments"
             ))),
@@ -148,13 +153,13 @@ impl CallPermit {
 }
 
 impl PermittedCall {
-    fn runs_in(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
+    fn check_cwd(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
         let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());
         if *cwd == *acting.cwd || declared.any(|place| place.absolute() == cwd) {
             return Ok(());
         }
         let why = "a command runs in the session's directory, or in one that its call declared";
-        Err(refused(cwd, why))
+        Err(denied_error(cwd, why))
     }
 
     fn covers(&self, place: &RootedPath) -> bool {
@@ -163,7 +168,7 @@ impl PermittedCall {
         declared.any(|place| place.absolute() == target)
     }
 
-    fn once(&self) -> Result<(), HostError> {
+    fn use_once(&self) -> Result<(), HostError> {
         if self.used.swap(true, Ordering::AcqRel) {
             let why = "this was done already in the name of the tool call; start another one";
             return Err(HostError::Denied(why.to_owned()));
@@ -172,18 +177,18 @@ impl PermittedCall {
     }
 }
 
-fn one(acting: &SharedSession, path: &Path) -> Result<LocatedPath, HostError> {
+fn locate_one(acting: &SharedSession, path: &Path) -> Result<LocatedPath, HostError> {
     let mut found = locate(acting, &[path.to_string_lossy().into_owned()]);
     found
         .pop()
-        .ok_or_else(|| refused(path, "nobody can tell where it leads"))
+        .ok_or_else(|| denied_error(path, "nobody can tell where it leads"))
 }
 
-fn refused(path: &Path, why: &str) -> HostError {
+fn denied_error(path: &Path, why: &str) -> HostError {
     HostError::Denied(format!("{}: {why}", path.display()))
 }
 
-fn untold(path: &Path, found: &LocatedPath) -> HostError {
+fn unresolved_error(path: &Path, found: &LocatedPath) -> HostError {
     let why = found.info.reason.as_deref();
-    refused(path, why.unwrap_or("nobody can tell where it leads"))
+    denied_error(path, why.unwrap_or("nobody can tell where it leads"))
 }

@@ -19,7 +19,7 @@ pub trait RuleBook: Send + Sync + 'static {
     fn grants(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError>;
 
     /// Whether grants can outlast a session.
-    fn remembers(&self) -> bool;
+    fn can_remember(&self) -> bool;
 
     /// Stores a grant until it is revoked; it is stored when this returns.
     fn remember(&self, grant: &Grant, at: Timestamp) -> Result<(), PolicyError>;
@@ -47,7 +47,7 @@ impl RuleBook for NoRules {
         Ok(Vec::new())
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         false
     }
 
@@ -65,7 +65,7 @@ impl RuleBook for NoRules {
 pub struct NoDisk;
 
 impl PathProbe for NoDisk {
-    fn look(&self, _: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, _: &Path) -> io::Result<PathEntry> {
         Ok(PathEntry::Absent)
     }
 }

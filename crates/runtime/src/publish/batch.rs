@@ -53,7 +53,7 @@ pub struct BatchSlice {
 
 impl BatchSlice {
     /// Returns the part of a batch from `next` on; the batch must contain `next`.
-    pub(super) fn rest(batch: Arc<EventBatch>, next: Seq) -> Self {
+    pub(super) fn from_seq(batch: Arc<EventBatch>, next: Seq) -> Self {
         let skip = usize::try_from(next.0 - batch.first().0).unwrap_or(0);
         Self { batch, skip }
     }
@@ -66,14 +66,18 @@ impl BatchSlice {
 
     /// Whether this event is in the slice.
     #[must_use]
-    pub fn holds(&self, seq: Seq) -> bool {
+    pub fn contains(&self, seq: Seq) -> bool {
         let first = self.events().first().map(|envelope| envelope.seq);
         first.is_some_and(|first| (first..=self.last()).contains(&seq))
     }
 
     /// Returns the encoding of these events, which the first reader creates. `encode` must depend on the
     /// events and the slot only.
-    pub fn encoded(&self, slot: EncodingSlot, encode: impl FnOnce(&[Envelope]) -> Bytes) -> Bytes {
+    pub fn get_or_encode(
+        &self,
+        slot: EncodingSlot,
+        encode: impl FnOnce(&[Envelope]) -> Bytes,
+    ) -> Bytes {
         if self.skip == 0 {
             self.batch.encoded[slot.0]
                 .get_or_init(|| encode(&self.batch.events))

@@ -30,12 +30,12 @@ impl ReaderWaker {
         })
     }
 
-    pub(super) fn ear(&self) -> WakeListener {
+    pub(super) fn listener(&self) -> WakeListener {
         WakeListener(self.wake.subscribe())
     }
 
     /// Wakes all waiting readers, now or very soon.
-    pub(super) fn ring(self: &Arc<Self>) {
+    pub(super) fn wake_readers(self: &Arc<Self>) {
         if self.wake.receiver_count() <= FEW {
             return self.wake_all();
         }
@@ -59,12 +59,12 @@ impl ReaderWaker {
 
 impl WakeListener {
     /// Clears earlier wake-ups. The reader must check for events after this, not before.
-    pub(super) fn listen(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.0.mark_unchanged();
     }
 
     /// Waits for a wake-up since [`Self::listen`]; returns false when there will be none. Cancel safe.
-    pub(super) async fn rung(&mut self) -> bool {
+    pub(super) async fn wait_for_wake(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
 }
@@ -97,11 +97,15 @@ mod tests {
 
     type Waiting = Pin<Box<dyn Future<Output = bool>>>;
 
-    fn crowd(bell: &Arc<ReaderWaker>, size: usize, count: &Arc<WakeCounter>) -> Vec<Waiting> {
+    fn waiting_readers(
+        bell: &Arc<ReaderWaker>,
+        size: usize,
+        count: &Arc<WakeCounter>,
+    ) -> Vec<Waiting> {
         let waker = Waker::from(count.clone());
         let wait = |_| {
-            let mut ear = bell.ear();
-            let mut waiting: Waiting = Box::pin(async move { ear.rung().await });
+            let mut ear = bell.listener();
+            let mut waiting: Waiting = Box::pin(async move { ear.wait_for_wake().await });
             assert!(poll(waiting.as_mut(), &waker).is_pending());
             waiting
         };
@@ -112,30 +116,30 @@ mod tests {
         waiting.poll(&mut Context::from_waker(waker))
     }
 
-    fn sent() -> usize {
+    fn alive_tasks() -> usize {
         Handle::current().metrics().num_alive_tasks()
     }
 
     #[tokio::test]
     async fn ring_wakes_few_readers_itself() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
-        let _crowd = crowd(&bell, FEW, &count);
-        bell.ring();
+        let _crowd = waiting_readers(&bell, FEW, &count);
+        bell.wake_readers();
         assert_eq!(count.get(), FEW);
-        assert_eq!(sent(), 0);
+        assert_eq!(alive_tasks(), 0);
     }
 
     #[tokio::test]
     async fn ring_spawns_one_task_to_wake_many_readers() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
-        let crowd = crowd(&bell, 1000, &count);
-        bell.ring();
-        bell.ring();
+        let crowd = waiting_readers(&bell, 1000, &count);
+        bell.wake_readers();
+        bell.wake_readers();
         assert_eq!(count.get(), 0);
-        assert_eq!(sent(), 1);
+        assert_eq!(alive_tasks(), 1);
         tokio::task::yield_now().await;
         assert_eq!(count.get(), 1000);
-        assert_eq!(sent(), 0, "nothing stays between two rings");
+        assert_eq!(alive_tasks(), 0, "nothing stays between two rings");
         for waiting in crowd {
             assert!(waiting.await);
         }
@@ -144,13 +148,13 @@ mod tests {
     #[tokio::test]
     async fn listener_receives_a_ring_after_an_earlier_wake_up() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
-        let _others = crowd(&bell, 1000, &count);
-        let mut ear = bell.ear();
-        bell.ring();
+        let _others = waiting_readers(&bell, 1000, &count);
+        let mut ear = bell.listener();
+        bell.wake_readers();
         tokio::task::yield_now().await;
-        ear.listen();
-        bell.ring();
-        let mut rung = pin!(ear.rung());
+        ear.reset();
+        bell.wake_readers();
+        let mut rung = pin!(ear.wait_for_wake());
         assert!(poll(rung.as_mut(), Waker::noop()).is_pending());
         tokio::task::yield_now().await;
         assert_eq!(poll(rung, Waker::noop()), Poll::Ready(true));
@@ -159,8 +163,8 @@ mod tests {
     #[test]
     fn ring_wakes_many_readers_itself_without_a_runtime() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
-        let _crowd = crowd(&bell, 1000, &count);
-        bell.ring();
+        let _crowd = waiting_readers(&bell, 1000, &count);
+        bell.wake_readers();
         assert_eq!(count.get(), 1000);
     }
 }

@@ -75,7 +75,7 @@ impl ChunkBatches {
         let part = self.parts.iter().find(|part| part.last() >= seq)?;
         let end = match part.last() == self.last() {
             true => self.end,
-            false => ReadCursor::after(part.last()),
+            false => ReadCursor::starting_after(part.last()),
         };
         Some((part, end))
     }
@@ -109,16 +109,16 @@ impl CatchUp {
     ) -> Result<(BatchSlice, RetainedChunks), SessionEnd> {
         let next = cursor.after.next();
         let mut chunk = self.chunk_at(cursor.after);
-        let mut read = read(&self.log, &chunk, *cursor, published).await?;
+        let mut read = read_chunk(&self.log, &chunk, *cursor, published).await?;
         if read.last() < next {
             chunk = self.begin_chunk(cursor.after);
-            read = self::read(&self.log, &chunk, *cursor, published).await?;
+            read = self::read_chunk(&self.log, &chunk, *cursor, published).await?;
         }
         let Some((part, end)) = read.part(next) else {
-            return Err(lost());
+            return Err(lost_events_error());
         };
         *cursor = end;
-        let delivery = BatchSlice::rest(part.clone(), next);
+        let delivery = BatchSlice::from_seq(part.clone(), next);
         let kept = RetainedChunks {
             _ahead: self.read_ahead(read.end, published),
             _chunk: chunk.clone(),
@@ -136,7 +136,7 @@ impl CatchUp {
             let (log, chunk) = (self.log.clone(), chunk.clone());
             tokio::spawn(async move {
                 // The reader that needs the chunk tries again and receives the error.
-                let _ = read(&log, &chunk, from, published).await;
+                let _ = read_chunk(&log, &chunk, from, published).await;
             });
         }
         Some(chunk)
@@ -197,12 +197,12 @@ impl CatchUp {
     }
 }
 
-fn lost() -> SessionEnd {
+fn lost_events_error() -> SessionEnd {
     SessionEnd::Failed("the journal lost events that were published".into())
 }
 
 /// Returns the content of a chunk. If the reader that reads it gives up, the next waiting reader reads it.
-async fn read<'a>(
+async fn read_chunk<'a>(
     log: &Arc<dyn LogReader>,
     chunk: &'a JournalChunk,
     own: ReadCursor,
@@ -211,7 +211,7 @@ async fn read<'a>(
     // A reader at the start of the chunk may know its position on disk.
     let begin = match own.after == chunk.after {
         true => own,
-        false => ReadCursor::after(chunk.after),
+        false => ReadCursor::starting_after(chunk.after),
     };
     let read = || async {
         let (log, mut cursor, bytes) = (log.clone(), begin, chunk.bytes);
@@ -222,14 +222,14 @@ async fn read<'a>(
             if heard < events.len() {
                 events.truncate(heard);
                 let last = events.last().map_or(begin.after, |envelope| envelope.seq);
-                cursor = ReadCursor::after(last);
+                cursor = ReadCursor::starting_after(last);
             }
             Ok::<_, JournalError>((events, cursor))
         });
         let failed = |reason: String| SessionEnd::Failed(reason.into());
         match read.await {
             Ok(Ok((events, end))) if !events.is_empty() => Ok(ChunkBatches::new(events, end)),
-            Ok(Ok(_)) => Err(lost()),
+            Ok(Ok(_)) => Err(lost_events_error()),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed("reading the journal was interrupted".to_owned())),
         }

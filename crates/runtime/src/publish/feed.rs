@@ -84,20 +84,20 @@ impl SessionFeed {
     /// caught up: a client that does not read delays the session once. Many late readers are awaited while
     /// they move, up to a limit, because all of them in the journal would take far longer.
     pub(crate) async fn pace(&self) {
-        let Some(oldest) = self.about_to_be_lost() else {
+        let Some(oldest) = self.oldest_unread_batch() else {
             return;
         };
-        let all_moved = tokio::time::timeout(MOMENTS, self.all_move(oldest)).await;
+        let all_moved = tokio::time::timeout(MOMENTS, self.wait_until_all_move(oldest)).await;
         if all_moved != Ok(true) {
             self.state().places.give_up_before(oldest);
         }
     }
 
     /// Waits until no reader is before `seq`, or until none of them moves for a moment; returns whether all moved.
-    async fn all_move(&self, seq: Seq) -> bool {
+    async fn wait_until_all_move(&self, seq: Seq) -> bool {
         loop {
             let steps = self.state().places.late_steps();
-            let all_moved = tokio::time::timeout(MOMENT, self.beyond(seq)).await;
+            let all_moved = tokio::time::timeout(MOMENT, self.wait_until_beyond(seq)).await;
             if all_moved.is_ok() {
                 return true;
             }
@@ -108,14 +108,14 @@ impl SessionFeed {
     }
 
     /// Returns the end of the oldest batch if the ring will drop it soon and a reader has not taken it.
-    fn about_to_be_lost(&self) -> Option<Seq> {
+    fn oldest_unread_batch(&self) -> Option<Seq> {
         let mut state = self.state();
-        let oldest = state.ring.crowded(self.ring_bytes / 2)?;
+        let oldest = state.ring.oldest_if_above(self.ring_bytes / 2)?;
         state.places.await_beyond(oldest).then_some(oldest)
     }
 
     /// Waits until no reader is before `seq`.
-    async fn beyond(&self, seq: Seq) {
+    async fn wait_until_beyond(&self, seq: Seq) {
         // A step between the check and the wait leaves a permit, so it is not missed.
         while self.state().places.await_beyond(seq) {
             self.moved.notified().await;
@@ -130,18 +130,18 @@ impl SessionFeed {
             state.last = batch.last();
             state.ring.push(batch, self.ring_bytes);
         }
-        self.bell.ring();
+        self.bell.wake_readers();
     }
 
     /// Frees memory while the session is inactive; readers that are behind use the journal.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn shrink_ring(&self) {
         self.state().ring.shrink(IDLE_RING_BYTES);
     }
 
     /// Notifies readers that the session publishes nothing more.
     pub(crate) fn end(&self, end: SessionEnd) {
         self.state().end.get_or_insert(end);
-        self.bell.ring();
+        self.bell.wake_readers();
     }
 
     /// Returns the last published event.
@@ -150,12 +150,12 @@ impl SessionFeed {
     }
 
     /// Returns the last event before this process opened the session.
-    pub(super) fn began(&self) -> Seq {
+    pub(super) fn last_before_open(&self) -> Seq {
         self.began
     }
 
-    pub(super) fn ear(&self) -> WakeListener {
-        self.bell.ear()
+    pub(super) fn listener(&self) -> WakeListener {
+        self.bell.listener()
     }
 
     pub(super) fn catch_up(&self) -> &CatchUp {
@@ -163,7 +163,7 @@ impl SessionFeed {
     }
 
     /// Returns what a reader with all events up to `after` can read next, and records its new position.
-    pub(super) fn look(&self, after: Seq, place: &mut ReaderPosition) -> FeedPoll {
+    pub(super) fn poll(&self, after: Seq, place: &mut ReaderPosition) -> FeedPoll {
         let mut state = self.state();
         if state.last <= after {
             return state
@@ -186,7 +186,7 @@ impl SessionFeed {
     }
 
     /// Removes a reader.
-    pub(super) fn leave(&self, place: &mut ReaderPosition) {
+    pub(super) fn remove_reader(&self, place: &mut ReaderPosition) {
         let freed = self.state().places.leave(place);
         if freed {
             self.moved.notify_one();

@@ -32,18 +32,18 @@ impl ReaderPositions {
             *self.standing.entry(to).or_default() += 1;
             place.0 = Some(to);
         }
-        self.freed()
+        self.check_freed()
     }
 
     /// Removes a reader from the ring. Returns true if this ends the session's wait.
     pub(super) fn leave(&mut self, place: &mut ReaderPosition) -> bool {
         self.remove(place);
-        self.freed()
+        self.check_freed()
     }
 
     /// Whether a reader is before `seq`. If so, the step that changes this returns true.
     pub(super) fn await_beyond(&mut self, seq: Seq) -> bool {
-        let waiting = self.any_before(seq);
+        let waiting = self.has_reader_before(seq);
         self.awaited = waiting.then_some(seq);
         waiting
     }
@@ -74,18 +74,18 @@ impl ReaderPositions {
     }
 
     /// Returns true once when the wait is over.
-    fn freed(&mut self) -> bool {
+    fn check_freed(&mut self) -> bool {
         let Some(seq) = self.awaited else {
             return false;
         };
-        let freed = !self.any_before(seq);
+        let freed = !self.has_reader_before(seq);
         if freed {
             self.awaited = None;
         }
         freed
     }
 
-    fn any_before(&self, seq: Seq) -> bool {
+    fn has_reader_before(&self, seq: Seq) -> bool {
         let first = self.standing.first_key_value();
         first.is_some_and(|(at, _)| *at < seq)
     }

@@ -35,7 +35,7 @@ impl BatchRing {
     }
 
     /// Returns the end of the oldest batch if the ring weighs more than `most`.
-    pub(super) fn crowded(&self, most: usize) -> Option<Seq> {
+    pub(super) fn oldest_if_above(&self, most: usize) -> Option<Seq> {
         let oldest = self.batches.front()?;
         (self.weight > most).then(|| oldest.last())
     }
@@ -44,6 +44,6 @@ impl BatchRing {
     pub(super) fn find(&self, next: Seq) -> Option<BatchSlice> {
         let at = self.batches.partition_point(|batch| batch.last() < next);
         let batch = self.batches.get(at)?;
-        (batch.first() <= next).then(|| BatchSlice::rest(batch.clone(), next))
+        (batch.first() <= next).then(|| BatchSlice::from_seq(batch.clone(), next))
     }
 }

@@ -27,10 +27,10 @@ pub struct Subscription {
 impl Subscription {
     pub(crate) fn new(feed: Arc<SessionFeed>, after: Seq) -> Self {
         Self {
-            ear: feed.ear(),
+            ear: feed.listener(),
             feed,
             place: ReaderPosition::default(),
-            at: ReadCursor::after(after),
+            at: ReadCursor::starting_after(after),
             kept: None,
         }
     }
@@ -56,19 +56,19 @@ impl Subscription {
     /// Returns the last event before this process opened the session. Events up to it about processes and
     /// clients are out of date.
     #[must_use]
-    pub fn began(&self) -> Seq {
-        self.feed.began()
+    pub fn last_before_open(&self) -> Seq {
+        self.feed.last_before_open()
     }
 
     /// Waits for the next events. Cancel safe.
     pub async fn next(&mut self) -> Result<BatchSlice, SessionEnd> {
         loop {
             // Before the poll, so that an event published in between is not missed.
-            self.ear.listen();
-            match self.feed.look(self.at.after, &mut self.place) {
+            self.ear.reset();
+            match self.feed.poll(self.at.after, &mut self.place) {
                 FeedPoll::Here(delivery) => {
                     self.kept = None;
-                    self.at = ReadCursor::after(delivery.last());
+                    self.at = ReadCursor::starting_after(delivery.last());
                     return Ok(delivery);
                 }
                 FeedPoll::InJournal => {
@@ -81,7 +81,7 @@ impl Subscription {
                 FeedPoll::Ended(end) => return Err(end),
                 FeedPoll::NothingYet => {
                     self.kept = None;
-                    if !self.ear.rung().await {
+                    if !self.ear.wait_for_wake().await {
                         return Err(SessionEnd::Closed);
                     }
                 }
@@ -92,6 +92,6 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.feed.leave(&mut self.place);
+        self.feed.remove_reader(&mut self.place);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) enum ControlAction {
 }
 
 impl ControlAction {
-    pub(crate) fn control(&self) -> ControlKind {
+    pub(crate) fn kind(&self) -> ControlKind {
         match self {
             Self::Inject { .. } => ControlKind::Inject,
             Self::RevokeInject(_) => ControlKind::RevokeInject,
@@ -90,7 +90,7 @@ impl Observer {
     /// Returns the messages and reminders that wait for delivery, in order of arrival.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingDelivery> {
-        self.shared.view().pending.in_order()
+        self.shared.view().pending.entries_in_order()
     }
 }
 
@@ -105,7 +105,8 @@ impl Controller {
         actor: Actor,
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, AppliedControl), ControlError> {
-        self.put(mode, (content, None), actor, named, false).await
+        self.send_message(mode, (content, None), actor, named, false)
+            .await
     }
 
     /// The same as [`Controller::inject`] for the next seam, but only if an agent runs that will read it: a cancelled
@@ -118,10 +119,11 @@ impl Controller {
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, AppliedControl), ControlError> {
         let mode = DeliveryMode::FinishStep;
-        self.put(mode, (content, None), actor, named, true).await
+        self.send_message(mode, (content, None), actor, named, true)
+            .await
     }
 
-    pub(super) async fn put(
+    pub(super) async fn send_message(
         &self,
         mode: DeliveryMode,
         (content, author): (Vec<ContentBlock>, Option<Box<LiveAuthor>>),
@@ -138,7 +140,7 @@ impl Controller {
             author,
             only_running,
         };
-        Ok((id, self.control(wanted, actor).await?))
+        Ok((id, self.send_control(wanted, actor).await?))
     }
 
     /// Revokes a message that has not been delivered.
@@ -147,7 +149,8 @@ impl Controller {
         id: MessageId,
         actor: Actor,
     ) -> Result<AppliedControl, ControlError> {
-        self.control(ControlAction::RevokeInject(id), actor).await
+        self.send_control(ControlAction::RevokeInject(id), actor)
+            .await
     }
 
     /// Replaces the content of a message that has not been delivered: same id, same position, same mode. An
@@ -158,7 +161,7 @@ impl Controller {
         content: Result<Vec<ContentBlock>, String>,
         actor: Actor,
     ) -> Result<AppliedControl, ControlError> {
-        self.control(ControlAction::ReplaceInject { id, content }, actor)
+        self.send_control(ControlAction::ReplaceInject { id, content }, actor)
             .await
     }
 
@@ -190,7 +193,7 @@ impl Controller {
         }
         let id = id.clone();
         let wanted = ControlAction::Remind(Box::new(pending));
-        Ok((id, self.control(wanted, actor).await?))
+        Ok((id, self.send_control(wanted, actor).await?))
     }
 
     /// Revokes a reminder that has not been delivered.
@@ -199,7 +202,7 @@ impl Controller {
         id: &str,
         actor: Actor,
     ) -> Result<AppliedControl, ControlError> {
-        self.control(ControlAction::RevokeReminder(id.to_owned()), actor)
+        self.send_control(ControlAction::RevokeReminder(id.to_owned()), actor)
             .await
     }
 
@@ -209,7 +212,7 @@ impl Controller {
         turn: Option<TurnId>,
         actor: Actor,
     ) -> Result<AppliedControl, ControlError> {
-        self.control(ControlAction::Cancel(turn), actor).await
+        self.send_control(ControlAction::Cancel(turn), actor).await
     }
 
     /// Wakes an idle agent once: now, or when it next becomes idle in the running turn.
@@ -227,7 +230,7 @@ impl Controller {
         self.notify(TaskRequest::Forget(forgotten)).await;
     }
 
-    async fn control(
+    async fn send_control(
         &self,
         wanted: ControlAction,
         actor: Actor,

@@ -80,7 +80,7 @@ pub(crate) struct QueuedPrompt {
 
 impl QueuedPrompt {
     /// Returns the start of its turn, as the events of a prompt contain it.
-    pub(crate) fn begins(&self) -> Box<TurnStarted> {
+    pub(crate) fn turn_started(&self) -> Box<TurnStarted> {
         Box::new(TurnStarted {
             message_id: self.message.clone(),
             prompt: self.blocks.to_vec(),
@@ -169,7 +169,7 @@ impl Observer {
     #[must_use]
     pub fn option(&self, id: &str) -> Option<String> {
         let set = self.shared.view().config.get(id).cloned();
-        set.or_else(|| find(&self.shared.profile.options, id).map(|o| o.default.clone()))
+        set.or_else(|| find_option(&self.shared.profile.options, id).map(|o| o.default.clone()))
     }
 
     /// Returns the options of its agent with their values.
@@ -278,8 +278,8 @@ impl Controller {
     }
 
     /// Notifies the session that its host's skills changed; they are reloaded before the agent continues.
-    pub fn skills_updated(&self) {
-        self.shared.equipment.skills_updated();
+    pub fn notify_skills_updated(&self) {
+        self.shared.equipment.notify_skills_updated();
     }
 
     /// Submits a prompt. It runs when the prompts before it have ended; its end is the turn's
@@ -300,7 +300,7 @@ impl Controller {
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
         let config = &self.shared.config;
-        self.shared.check(&prompt.blocks)?;
+        self.shared.check_prompt(&prompt.blocks)?;
         let permit = self
             .inbox
             .reserve()
@@ -359,13 +359,13 @@ impl Controller {
 
     /// Ends a request because there is no person to ask. The question is sent to the user as text, and the
     /// agent continues without an answer.
-    pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
+    pub async fn report_hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
         self.end_hitl(request_id, HitlEnd::withdrawn(why), true, None)
             .await;
     }
 
     /// Ends a request because the person declined to answer.
-    pub async fn hitl_declined(&self, request_id: &str) {
+    pub async fn decline_hitl(&self, request_id: &str) {
         let end = HitlEnd::declined();
         self.end_hitl(request_id, end, false, None).await;
     }
@@ -388,13 +388,13 @@ impl Controller {
     }
 
     /// Records in the transcript that a question was sent to a client.
-    pub async fn routed(&self, route: PermissionRoute) {
+    pub async fn record_route(&self, route: PermissionRoute) {
         self.notify(TaskRequest::Routed(Box::new(route))).await;
     }
 
     /// Waits until all earlier requests to the session are processed: a prompt has started or waits, an
     /// answer is accepted. Returns the last published event, or `None` if the session has ended.
-    pub async fn dealt_with(&self) -> Option<Seq> {
+    pub async fn wait_until_processed(&self) -> Option<Seq> {
         self.request(TaskRequest::DealtWith).await
     }
 
@@ -423,6 +423,6 @@ impl Controller {
     }
 }
 
-pub(super) fn find<'a>(options: &'a [ConfigOption], id: &str) -> Option<&'a ConfigOption> {
+pub(super) fn find_option<'a>(options: &'a [ConfigOption], id: &str) -> Option<&'a ConfigOption> {
     options.iter().find(|option| option.id == id)
 }

@@ -75,11 +75,11 @@ impl LiveRoster {
     }
 
     /// Resolves when control has changed and clients have to be notified.
-    pub(crate) async fn stirred(&self) {
+    pub(crate) async fn wait_for_control_change(&self) {
         self.untold.notified().await;
     }
 
-    pub(crate) fn standing(&self) -> watch::Receiver<AnsweringState> {
+    pub(crate) fn subscribe_answering(&self) -> watch::Receiver<AnsweringState> {
         self.standing.subscribe()
     }
 }
@@ -96,7 +96,7 @@ impl Deref for RosterGuard<'_> {
 }
 
 impl SharedSession {
-    pub(crate) fn instant(&self) -> ClockReading {
+    pub(crate) fn clock_reading(&self) -> ClockReading {
         ClockReading {
             at: self.config.clock.now(),
             tick: sleep(Duration::ZERO).deadline(),
@@ -105,11 +105,11 @@ impl SharedSession {
 
     /// Changes the roster without an event.
     pub(crate) fn amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
-        let now = self.instant();
+        let now = self.clock_reading();
         let mut kept = lock(&self.live.roster);
         let result = change(&mut kept.roster, now);
         if !kept.writing {
-            self.settle(&kept);
+            self.publish_answering(&kept);
         }
         result
     }
@@ -117,38 +117,38 @@ impl SharedSession {
     /// Changes the roster; after it is written, the caller applies the effects with
     /// [`SharedSession::amended`].
     pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
-        let now = self.instant();
+        let now = self.clock_reading();
         let mut kept = lock(&self.live.roster);
         kept.writing = true;
         change(&mut kept.roster, now)
     }
 
     /// Returns an unpublished change of control, to be written like the changes of [`SharedSession::begin_amend`].
-    pub(crate) fn begin_telling(&self) -> Option<RosterChange> {
+    pub(crate) fn begin_control_change(&self) -> Option<RosterChange> {
         let mut kept = lock(&self.live.roster);
-        let change = kept.roster.untold(kept.told.as_deref());
+        let change = kept.roster.unpublished_change(kept.told.as_deref());
         kept.writing = change.is_some();
         change
     }
 
     /// Applies the effects of written changes, or ends the change if there was nothing to write.
-    pub(crate) fn amended(&self, changes: &[RosterChange]) {
+    pub(crate) fn finish_amend(&self, changes: &[RosterChange]) {
         let mut kept = lock(&self.live.roster);
         if let Some(last) = changes.last() {
             kept.told.clone_from(&last.state.active_controller_id);
         }
         kept.writing = false;
-        self.settle(&kept);
+        self.publish_answering(&kept);
     }
 
     /// Publishes which seat receives questions and whose host is used. Called with the roster locked, so that
     /// watchers see the last change last.
-    fn settle(&self, kept: &RosterState) {
+    fn publish_answering(&self, kept: &RosterState) {
         let roster = &kept.roster;
-        if roster.untold(kept.told.as_deref()).is_some() {
+        if roster.unpublished_change(kept.told.as_deref()).is_some() {
             self.live.untold.notify_one();
         }
-        let (asked, epoch) = (roster.asked(), roster.epoch());
+        let (asked, epoch) = (roster.answering_seat(), roster.epoch());
         let at = self.view().last_seq;
         self.live.standing.send_if_modified(|standing| {
             if standing.epoch != epoch {

@@ -23,7 +23,7 @@ pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, SeatTerm};
 
 pub(crate) use handle::TaskRequest;
 pub(crate) use live::LiveRoster;
-pub(crate) use running::{expiry, first_expired};
+pub(crate) use running::{expiry, wait_first_expired};
 pub(crate) use scribe::EventScribe;
 pub(crate) use settle::{recovery_events, withdrawn_prompts};
 pub(crate) use shared::{SharedSession, lock, or_never};

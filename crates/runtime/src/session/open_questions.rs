@@ -31,8 +31,8 @@ impl Observer {
     /// Returns the event that announced an open call or an open request to a person, see
     /// [`OpenTurn::announced`](harn_model::OpenTurn::announced).
     #[must_use]
-    pub fn announced(&self, id: &str, of_workers: bool) -> Option<Seq> {
+    pub fn announcement_seq(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let view = self.shared.view();
-        view.open_turn.as_ref()?.announced(id, of_workers)
+        view.open_turn.as_ref()?.announcement_seq(id, of_workers)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) type EventPlacement = Result<Vec<AgentEvent>, &'static str>;
 /// Writes the event unchanged.
 const AS_IS: EventPlacement = Ok(Vec::new());
 
-fn only_if(is_legal: bool, why_not: &'static str) -> EventPlacement {
+fn require(is_legal: bool, why_not: &'static str) -> EventPlacement {
     is_legal.then(Vec::new).ok_or(why_not)
 }
 
@@ -44,29 +44,31 @@ impl EventOrder {
                 AS_IS
             }
             OrderedEvent::ToolCall(call) => {
-                if is_open(turn, self.call(&call.tool_call_id)) {
-                    let mut update = update_of(call);
-                    update.tool_call_id = self.call(&update.tool_call_id).clone();
+                if is_open(turn, self.current_call_id(&call.tool_call_id)) {
+                    let mut update = into_update(call);
+                    update.tool_call_id = self.current_call_id(&update.tool_call_id).clone();
                     *event = AgentEvent::ToolCallUpdate(Box::new(update));
                 } else {
-                    self.announce(call, view);
+                    self.assign_fresh_id(call, view);
                 }
                 AS_IS
             }
             OrderedEvent::ToolCallUpdate(update) => {
-                let id = self.call(&update.tool_call_id).clone();
+                let id = self.current_call_id(&update.tool_call_id).clone();
                 let verdict = if is_open(turn, &id) {
                     AS_IS
                 } else if view.used.contains(UsedIdKind::Call, id.as_str()) {
                     Err("the tool call has ended")
                 } else {
-                    Ok(vec![AgentEvent::ToolCall(Box::new(call_of(update)))])
+                    Ok(vec![AgentEvent::ToolCall(Box::new(missing_announcement(
+                        update,
+                    )))])
                 };
                 update.tool_call_id = id;
                 verdict
             }
             OrderedEvent::PermissionAsked(ask) if ask.lineage.is_empty() => {
-                let id = self.call(&ask.tool_call.tool_call_id).clone();
+                let id = self.current_call_id(&ask.tool_call.tool_call_id).clone();
                 if is_open(turn, &id) {
                     ask.tool_call.tool_call_id = id;
                     return AS_IS;
@@ -74,7 +76,7 @@ impl EventOrder {
                 // The agent asks about a call that it did not announce.
                 let mut call = Box::new(ask.tool_call.clone());
                 call.status = ToolCallStatus::Pending;
-                self.announce(&mut call, view);
+                self.assign_fresh_id(&mut call, view);
                 ask.tool_call.tool_call_id = call.tool_call_id.clone();
                 Ok(vec![AgentEvent::ToolCall(call)])
             }
@@ -84,46 +86,47 @@ impl EventOrder {
                 ask.tool_call.tool_call_id = id.clone();
                 AS_IS
             }
-            OrderedEvent::WorkerCall(call) => self.worker_call(call, view),
-            OrderedEvent::WorkerUpdate(update) => worker(
+            OrderedEvent::WorkerCall(call) => self.judge_worker_call(call, view),
+            OrderedEvent::WorkerUpdate(update) => judge_worker(
                 update,
                 view.workers.get(&update.worker_id).map(|last| &**last),
             ),
             OrderedEvent::CompositionStart(run) => {
-                if turn.is_some_and(|turn| turn.runs.contains_key(self.run(&run.run_id))) {
+                if turn.is_some_and(|turn| turn.runs.contains_key(self.current_run_id(&run.run_id)))
+                {
                     return Err("the composition has begun already");
                 }
-                let fresh = view.used.fresh(UsedIdKind::Run, &run.run_id);
+                let fresh = view.used.find_unused(UsedIdKind::Run, &run.run_id);
                 let given = std::mem::replace(&mut run.run_id, fresh.clone());
                 self.runs.insert(given, fresh);
                 AS_IS
             }
             OrderedEvent::CompositionChildCall(call) => {
-                call.run_id = self.run(&call.run_id).to_owned();
+                call.run_id = self.current_run_id(&call.run_id).to_owned();
                 let run = turn.and_then(|turn| turn.runs.get(&call.run_id));
                 let run = run.ok_or("the composition has not begun, or has ended")?;
-                only_if(
+                require(
                     !run.children.contains_key(&call.tool_call_id),
                     "the composition's child has begun already",
                 )
             }
             OrderedEvent::CompositionChildResult(result) => {
-                result.run_id = self.run(&result.run_id).to_owned();
+                result.run_id = self.current_run_id(&result.run_id).to_owned();
                 let run = turn.and_then(|turn| turn.runs.get(&result.run_id));
-                only_if(
+                require(
                     run.is_some_and(|run| run.children.contains_key(&result.tool_call_id)),
                     "the composition's child has not begun, or has ended",
                 )
             }
             OrderedEvent::CompositionFinish(run) | OrderedEvent::CompositionError(run) => {
-                run.run_id = self.run(&run.run_id).to_owned();
+                run.run_id = self.current_run_id(&run.run_id).to_owned();
                 let open = turn.and_then(|turn| turn.runs.get(&run.run_id));
                 let open = open.ok_or("the composition has not begun, or has ended")?;
-                Ok(abandoned(&run.run_id, &open.children).collect())
+                Ok(abandon_children(&run.run_id, &open.children).collect())
             }
             OrderedEvent::HitlRequested { request_id, .. } => {
                 let is_open = turn.is_some_and(|turn| turn.questions.contains_key(request_id));
-                only_if(!is_open, "the question is open already")
+                require(!is_open, "the question is open already")
             }
             OrderedEvent::HitlResolved {
                 request_id, kind, ..
@@ -139,35 +142,36 @@ impl EventOrder {
                 ..
             } => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
-                only_if(view.skills.contains_key(id), "the skill is not active")
+                require(view.skills.contains_key(id), "the skill is not active")
             }
             OrderedEvent::UserMessage { message_id, .. } => {
                 let id = message_id.as_str();
                 let is_delivered = view.used.contains(UsedIdKind::DeliveredMessage, id);
-                only_if(!is_delivered, "the message was delivered already")
+                require(!is_delivered, "the message was delivered already")
             }
         }
     }
 
     /// Gives a new call an id that the session never used. Many agents count their calls from one in every turn.
-    fn announce(&mut self, call: &mut ToolCall, view: &SessionView) {
+    fn assign_fresh_id(&mut self, call: &mut ToolCall, view: &SessionView) {
         let given = &call.tool_call_id;
         if !view.used.contains(UsedIdKind::Call, given.as_str()) {
             self.calls.remove(given);
             return;
         }
-        let fresh = ToolCallId::from(view.used.fresh(UsedIdKind::Call, given.as_str()));
+        let fresh = ToolCallId::from(view.used.find_unused(UsedIdKind::Call, given.as_str()));
         let given = std::mem::replace(&mut call.tool_call_id, fresh.clone());
         self.calls.insert(given, fresh);
     }
 
     /// Checks a worker's call. Its own session has ordered it; only its id may be taken here.
-    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> EventPlacement {
+    fn judge_worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> EventPlacement {
         let given = call.id().clone();
         match &call.step {
             WorkerCallStep::Announced(_) => {
                 if view.used.contains(UsedIdKind::Call, given.as_str()) {
-                    let fresh = ToolCallId::from(view.used.fresh(UsedIdKind::Call, given.as_str()));
+                    let fresh =
+                        ToolCallId::from(view.used.find_unused(UsedIdKind::Call, given.as_str()));
                     self.worker_calls.insert(given, fresh.clone());
                     *call.id_mut() = fresh;
                 }
@@ -188,7 +192,7 @@ impl EventOrder {
                     step,
                     asked: false,
                 });
-                self.worker_call(&mut announced, view)?;
+                self.judge_worker_call(&mut announced, view)?;
                 *call.id_mut() = announced.id().clone();
                 Ok(vec![AgentEvent::WorkerCall(announced)])
             }
@@ -196,7 +200,7 @@ impl EventOrder {
                 if let Some(fresh) = self.worker_calls.get(&given) {
                     *call.id_mut() = fresh.clone();
                 }
-                only_if(
+                require(
                     is_open_of_worker(view, call.id()),
                     "the worker's call has not begun, or has ended",
                 )
@@ -204,11 +208,11 @@ impl EventOrder {
         }
     }
 
-    fn call<'a>(&'a self, given: &'a ToolCallId) -> &'a ToolCallId {
+    fn current_call_id<'a>(&'a self, given: &'a ToolCallId) -> &'a ToolCallId {
         self.calls.get(given).unwrap_or(given)
     }
 
-    fn run<'a>(&'a self, given: &'a str) -> &'a str {
+    fn current_run_id<'a>(&'a self, given: &'a str) -> &'a str {
         self.runs.get(given).map_or(given, String::as_str)
     }
 }
@@ -223,7 +227,7 @@ fn is_open(turn: Option<&OpenTurn>, id: &ToolCallId) -> bool {
 }
 
 /// Returns the update for a call that is announced twice.
-fn update_of(call: &mut ToolCall) -> ToolCallUpdate {
+fn into_update(call: &mut ToolCall) -> ToolCallUpdate {
     let call = std::mem::replace(call, ToolCall::new("", ""));
     let mut update = ToolCallUpdate::new(call.tool_call_id, call.tool_name, call.status);
     update.title = call.title;
@@ -235,7 +239,7 @@ fn update_of(call: &mut ToolCall) -> ToolCallUpdate {
 }
 
 /// Returns the announcement that is missing before an update.
-fn call_of(update: &ToolCallUpdate) -> ToolCall {
+fn missing_announcement(update: &ToolCallUpdate) -> ToolCall {
     let mut call = ToolCall::new(update.tool_call_id.clone(), update.tool_name.clone());
     call.title.clone_from(&update.title);
     if update.status == ToolCallStatus::InProgress {
@@ -245,13 +249,13 @@ fn call_of(update: &ToolCallUpdate) -> ToolCall {
 }
 
 /// Checks the order of a worker's updates: cycles that start with a spawn, and one end.
-fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement {
+fn judge_worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement {
     use WorkerEvent::{
         WorkerCancelled, WorkerCompleted, WorkerFailed, WorkerProgressed, WorkerSpawned,
         WorkerStopped, WorkerWaitingForInput,
     };
     let spawned = |known: &WorkerUpdate| {
-        let mut spawned = known.then(WorkerSpawned);
+        let mut spawned = known.with_event(WorkerSpawned);
         spawned.metadata.error = None;
         Ok(vec![AgentEvent::WorkerUpdate(Box::new(spawned))])
     };
@@ -293,7 +297,7 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement 
 }
 
 /// Returns the results of children that a composition leaves open.
-pub(crate) fn abandoned<'a>(
+pub(crate) fn abandon_children<'a>(
     run_id: &'a str,
     children: &'a std::collections::BTreeMap<String, OpenChild>,
 ) -> impl Iterator<Item = AgentEvent> + 'a {

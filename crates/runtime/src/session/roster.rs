@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 pub(crate) use change::RosterChange;
 pub use change::{AttachClient, ControlPreemption};
-use change::{CLIENT_EXIT, left_silently};
+use change::{CLIENT_EXIT, silent_exit};
 
 use crate::{HostPort, LiveClientError, NotInControl};
 
@@ -123,7 +123,7 @@ enum ControlHolder {
 }
 
 impl Roster {
-    pub(crate) fn sit(
+    pub(crate) fn add_seat(
         &mut self,
         name: &str,
         host: Arc<dyn HostPort>,
@@ -149,12 +149,12 @@ impl Roster {
         if self.has_clients(seat) {
             return;
         }
-        self.changing(|roster| {
+        self.apply_change(|roster| {
             if let Some(sitting) = roster.seats.get_mut(&seat) {
                 sitting.implicit = true;
             }
         });
-        self.claim_free(seat, now);
+        self.claim_if_free(seat, now);
     }
 
     /// Removes a connection and every client attached through it.
@@ -162,7 +162,7 @@ impl Roster {
         let own = self.rows.iter().filter(|row| row.seat == seat);
         let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
         let changes = self.remove_all(own, CLIENT_EXIT);
-        self.changing(|roster| {
+        self.apply_change(|roster| {
             if roster.holder() == Some(&ControlHolder::Seat(seat)) {
                 roster.control = None;
             }
@@ -181,7 +181,7 @@ impl Roster {
         };
         // A broker reports the exit of a client of any connection; all belong to one principal.
         if wanted.reason != CLIENT_EXIT {
-            self.attached(seat, &wanted.client_id)?;
+            self.attached_row(seat, &wanted.client_id)?;
         }
         self.remove(wanted).ok_or(unknown)
     }
@@ -194,18 +194,18 @@ impl Roster {
         metadata: Option<Value>,
         now: ClockReading,
     ) -> Result<RosterChange, LiveClientError> {
-        let at = self.attached(seat, client_id)?;
-        self.fits(client_id, metadata.as_ref())?;
+        let at = self.attached_row(seat, client_id)?;
+        self.check_metadata_size(client_id, metadata.as_ref())?;
         let row = &mut self.rows[at];
-        row.see(metadata, now);
+        row.update_seen(metadata, now);
         row.promise = row.promise.map(|it| HeartbeatPromise::new(it.every, now));
         let controller = self.controller_id();
         let action = LiveClientAction::Heartbeat;
-        Ok(self.told(action, Some(client_id), controller, None))
+        Ok(self.build_change(action, Some(client_id), controller, None))
     }
 
     /// Detaches clients whose heartbeats are overdue.
-    pub(crate) fn overdue(&mut self, now: ClockReading) -> Vec<RosterChange> {
+    pub(crate) fn detach_overdue(&mut self, now: ClockReading) -> Vec<RosterChange> {
         let late = |row: &&RosterClient| row.promise.is_some_and(|it| it.due <= now.tick);
         let late = self.rows.iter().filter(late);
         let late: Vec<_> = late.map(|row| row.client.client_id.clone()).collect();
@@ -227,7 +227,7 @@ impl Roster {
         client: Option<&str>,
         now: ClockReading,
     ) -> Result<Option<LiveAuthor>, NotInControl> {
-        self.claim_free(seat, now);
+        self.claim_if_free(seat, now);
         let controller = self.controller_id();
         let own = |row: &RosterClient, id: &str| row.seat == seat && row.client.client_id == id;
         let named = client.filter(|id| self.rows.iter().any(|row| own(row, id)));
@@ -240,7 +240,7 @@ impl Roster {
         let Some(controller) = controller.clone().filter(|_| holds) else {
             return Err(NotInControl::NotController { controller });
         };
-        let Some(row) = self.row(&controller).filter(|_| !self.is_implicit()) else {
+        let Some(row) = self.row_index(&controller).filter(|_| !self.is_implicit()) else {
             return Ok(None);
         };
         let client = &self.rows[row].client;
@@ -258,30 +258,30 @@ impl Roster {
         }
     }
 
-    fn claim_free(&mut self, seat: SeatId, now: ClockReading) {
+    fn claim_if_free(&mut self, seat: SeatId, now: ClockReading) {
         let implicit = self.seats.get(&seat).is_some_and(|it| it.implicit);
         if implicit && self.control.is_none() {
             let (holder, since) = (ControlHolder::Seat(seat), now.at);
-            self.changing(|roster| roster.control = Some(ControlTenure { holder, since }));
+            self.apply_change(|roster| roster.control = Some(ControlTenure { holder, since }));
         }
     }
 
     /// Removes a client and returns the change to publish.
     fn remove(&mut self, gone: LiveClientLeft) -> Option<RosterChange> {
         let before = self.controller_id();
-        self.row(&gone.client_id)?;
-        self.changing(|roster| roster.take_out(&gone.client_id));
+        self.row_index(&gone.client_id)?;
+        self.apply_change(|roster| roster.remove_row(&gone.client_id));
         let left = Some(Box::new(gone));
-        Some(self.told(LiveClientAction::Detached, None, before, left))
+        Some(self.build_change(LiveClientAction::Detached, None, before, left))
     }
 
     fn remove_all(&mut self, clients: Vec<String>, reason: &str) -> Vec<RosterChange> {
-        let gone = clients.into_iter().map(|id| left_silently(id, reason));
+        let gone = clients.into_iter().map(|id| silent_exit(id, reason));
         gone.filter_map(|gone| self.remove(gone)).collect()
     }
 
     /// Removes a client, and its control. Only inside `changing`.
-    fn take_out(&mut self, client_id: &str) {
+    fn remove_row(&mut self, client_id: &str) {
         if matches!(self.holder(), Some(ControlHolder::Client(id)) if id == client_id) {
             self.control = None;
         }
@@ -289,7 +289,7 @@ impl Roster {
     }
 
     fn demote(&mut self, client_id: &str) {
-        if let Some(at) = self.row(client_id) {
+        if let Some(at) = self.row_index(client_id) {
             let client = &mut self.rows[at].client;
             client.mode = LiveClientMode::Observer;
             client.prompt_injection = false;
@@ -298,7 +298,7 @@ impl Roster {
     }
 
     /// The only function that increments the epoch and the term.
-    fn changing(&mut self, change: impl FnOnce(&mut Self)) {
+    fn apply_change(&mut self, change: impl FnOnce(&mut Self)) {
         let held = self.holder().cloned().zip(self.holding_seat());
         let asked = self.asked_party();
         change(self);
@@ -317,7 +317,11 @@ impl Roster {
     }
 
     /// Rejects metadata that would make the published clients too large.
-    fn fits(&self, client_id: &str, metadata: Option<&Value>) -> Result<(), LiveClientError> {
+    fn check_metadata_size(
+        &self,
+        client_id: &str,
+        metadata: Option<&Value>,
+    ) -> Result<(), LiveClientError> {
         let Some(metadata) = metadata else {
             return Ok(());
         };
@@ -326,7 +330,7 @@ impl Roster {
             .iter()
             .filter(|row| row.client.client_id != client_id);
         let others: usize = others.map(|row| row.said).sum();
-        match others + length(metadata) > MOST_METADATA {
+        match others + metadata_len(metadata) > MOST_METADATA {
             true => Err(LiveClientError::TooMuchMetadata {
                 limit: MOST_METADATA,
             }),
@@ -345,7 +349,7 @@ impl Roster {
     fn holding_seat(&self) -> Option<SeatId> {
         match self.holder()? {
             ControlHolder::Seat(seat) => Some(*seat),
-            ControlHolder::Client(id) => self.row(id).map(|at| self.rows[at].seat),
+            ControlHolder::Client(id) => self.row_index(id).map(|at| self.rows[at].seat),
         }
     }
 
@@ -355,7 +359,7 @@ impl Roster {
         match self.holder() {
             Some(ControlHolder::Seat(seat)) => Some(*seat),
             Some(ControlHolder::Client(id)) => {
-                let row = &self.rows[self.row(id)?];
+                let row = &self.rows[self.row_index(id)?];
                 row.client.permission_routing.then_some(row.seat)
             }
             None => {
@@ -372,14 +376,16 @@ impl Roster {
         }
     }
 
-    fn row(&self, client_id: &str) -> Option<usize> {
+    fn row_index(&self, client_id: &str) -> Option<usize> {
         let named = |row: &RosterClient| row.client.client_id == client_id;
         self.rows.iter().position(named)
     }
 
     /// Returns the index of a client that is attached through this connection.
-    fn attached(&self, seat: SeatId, client_id: &str) -> Result<usize, LiveClientError> {
-        let at = self.row(client_id).filter(|at| self.rows[*at].seat == seat);
+    fn attached_row(&self, seat: SeatId, client_id: &str) -> Result<usize, LiveClientError> {
+        let at = self
+            .row_index(client_id)
+            .filter(|at| self.rows[*at].seat == seat);
         at.ok_or_else(|| LiveClientError::NotAttached {
             client_id: client_id.to_owned(),
         })
@@ -387,19 +393,19 @@ impl Roster {
 }
 
 impl RosterClient {
-    fn see(&mut self, metadata: Option<Value>, now: ClockReading) {
-        self.client.last_seen_at = seconds(now);
+    fn update_seen(&mut self, metadata: Option<Value>, now: ClockReading) {
+        self.client.last_seen_at = seconds_text(now);
         if let Some(metadata) = metadata {
-            self.said = length(&metadata);
+            self.said = metadata_len(&metadata);
             self.client.metadata = metadata;
         }
     }
 }
 
-fn length(metadata: &Value) -> usize {
+fn metadata_len(metadata: &Value) -> usize {
     metadata.to_string().len()
 }
 
-fn seconds(now: ClockReading) -> String {
+fn seconds_text(now: ClockReading) -> String {
     (now.at / 1000).to_string()
 }

@@ -139,7 +139,7 @@ impl RunningTurn {
         // A worker's prompt is from an agent, which must not revoke a person's grants.
         let of_a_person = shared.lineage.is_none() && prompt.commands;
         let (agent, equipment) = match of_a_person
-            .then(|| command(shared, &prompt.blocks))
+            .then(|| command_agent(shared, &prompt.blocks))
             .flatten()
         {
             Some(command) => (command, None),
@@ -163,7 +163,7 @@ impl RunningTurn {
             unread: carried.unread,
             agent: tokio::spawn(async move {
                 if let Some(equipment) = equipment {
-                    equipment.boundary(&cx).await?;
+                    equipment.refresh_at_boundary(&cx).await?;
                 }
                 agent.turn(&mut cx).await
             }),
@@ -178,7 +178,7 @@ impl RunningTurn {
     }
 
     /// Returns the state for the agent's next call.
-    pub(crate) fn carried(&self) -> TurnCarryover {
+    pub(crate) fn carryover(&self) -> TurnCarryover {
         TurnCarryover {
             waits: self.waits.for_the_next_call(),
             iteration: self.iteration.clone(),
@@ -210,13 +210,13 @@ impl RunningTurn {
     }
 
     /// Stops an agent that does nothing. Its turn ends normally, because no client cancelled it.
-    pub(crate) fn trip(&mut self, patience: Duration) {
+    pub(crate) fn trip_watchdog(&mut self, patience: Duration) {
         self.tripped = true;
         self.stop(patience);
     }
 
     /// Cancels with a shorter deadline.
-    pub(crate) fn hurry(&mut self, patience: Duration) {
+    pub(crate) fn shorten_deadline(&mut self, patience: Duration) {
         self.cancel.cancel();
         let sooner = Box::pin(tokio::time::sleep(patience));
         // A turn that is ending has its own deadline.
@@ -233,13 +233,13 @@ impl RunningTurn {
     /// Continues without the agent.
     pub(crate) fn give_up(&mut self) {
         self.agent.abort();
-        self.leave(self.farewell);
+        self.stop_workers(self.farewell);
     }
 
     /// Stops the workers if they still run, and sets their deadline.
-    fn leave(&mut self, patience: Duration) {
+    fn stop_workers(&mut self, patience: Duration) {
         self.leaving = true;
-        self.crew.dismiss();
+        self.crew.stop_all();
         self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
     }
 
@@ -249,7 +249,7 @@ impl RunningTurn {
             let overdue = or_never(self.deadline.as_mut());
             let gone = self.leaving && self.returned.is_some();
             let pending = self.asks.iter();
-            let unanswered = first_expired(pending.map(|(id, ask)| (ask.expires, id)));
+            let unanswered = wait_first_expired(pending.map(|(id, ask)| (ask.expires, id)));
             tokio::select! {
                 biased;
                 // First, because otherwise an agent that never stops emitting would never be given up.
@@ -260,13 +260,13 @@ impl RunningTurn {
                 result = &mut self.agent, if self.returned.is_none() => {
                     self.returned = Some(result);
                     if !self.leaving {
-                        self.leave(CLOSE_PATIENCE + self.farewell);
+                        self.stop_workers(CLOSE_PATIENCE + self.farewell);
                     }
                 }
-                () = self.crew.idle(), if gone => return TurnWake::Over,
+                () = self.crew.wait_until_idle(), if gone => return TurnWake::Over,
                 id = unanswered => return TurnWake::Unanswered(id),
-                id = self.hitl.overdue() => return TurnWake::HitlOverdue(id),
-                () = self.waits.left() => return TurnWake::StoppedWaiting,
+                id = self.hitl.wait_for_overdue() => return TurnWake::HitlOverdue(id),
+                () = self.waits.wait_for_dropped_wait() => return TurnWake::StoppedWaiting,
             }
         }
     }
@@ -274,7 +274,7 @@ impl RunningTurn {
     /// Ignores the agent and its workers from now on, and stops them.
     pub(crate) fn abandon(&self) {
         self.pipe.close();
-        self.crew.dismiss();
+        self.crew.stop_all();
         self.agent.abort();
     }
 
@@ -313,7 +313,7 @@ pub(crate) fn expiry(ms: u64) -> Instant {
 }
 
 /// Waits until the first of these has expired; forever if none expires. Cancel safe.
-pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
+pub(crate) async fn wait_first_expired<'a, Id: Clone + 'a>(
     pending: impl Iterator<Item = (Option<Instant>, &'a Id)>,
 ) -> Id {
     let expiring = pending.filter_map(|(expires, id)| Some((expires?, id)));
@@ -327,14 +327,14 @@ pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
 
 /// Returns the agent that answers a prompt that is a command of every session or of the equipment. The
 /// agent's own command of that name takes precedence over the equipment's.
-fn command(shared: &SharedSession, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
-    if permission::is_meant(prompt) {
+fn command_agent(shared: &SharedSession, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
+    if permission::is_permissions_command(prompt) {
         return Some(Arc::new(PermissionsCommand));
     }
     let name = command_name(prompt)?;
     let own = shared.own_commands();
     match own.iter().any(|own| own.name == name) {
         true => None,
-        false => shared.equipment.command(prompt, &shared.agent),
+        false => shared.equipment.agent_for_command(prompt, &shared.agent),
     }
 }

@@ -33,14 +33,14 @@ impl EventScribe {
 
     /// Returns a scribe for events that a crash left open: their durations are unknown, because the process
     /// was not running.
-    pub(crate) fn after_a_crash(session: SessionId) -> Self {
+    pub(crate) fn for_recovery(session: SessionId) -> Self {
         let mut scribe = Self::new(session);
         scribe.stamper.unmeasured = true;
         scribe
     }
 
     /// Sets the audit record of later events; `None` if the session may change nothing.
-    pub(crate) fn acts_under(&mut self, audit: Option<Arc<MutationSession>>) {
+    pub(crate) fn set_audit(&mut self, audit: Option<Arc<MutationSession>>) {
         self.stamper.audit = audit;
     }
 
@@ -69,7 +69,7 @@ impl EventScribe {
             let before = match self.order.judge(&mut event, view) {
                 Ok(before) => before,
                 Err(why) => {
-                    self.left_out(why);
+                    self.log_dropped(why);
                     continue;
                 }
             };
@@ -89,7 +89,7 @@ impl EventScribe {
     }
 
     /// Warns once, because an agent that does this does it often.
-    fn left_out(&mut self, why: &str) {
+    fn log_dropped(&mut self, why: &str) {
         if self.told {
             tracing::debug!(session = %self.session, why, "left out an event of the agent");
         } else {

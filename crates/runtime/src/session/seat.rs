@@ -87,11 +87,11 @@ impl Controller {
     /// Registers a connection on the session. While it has control without a named client, `name` is its
     /// client id and `host` is the session's host.
     #[must_use]
-    pub fn sit(&self, name: &str, host: Arc<dyn HostPort>, claim: SeatClaim) -> Seat {
-        let standing = self.shared.live.standing();
+    pub fn take_seat(&self, name: &str, host: Arc<dyn HostPort>, claim: SeatClaim) -> Seat {
+        let standing = self.shared.live.subscribe_answering();
         let id = self
             .shared
-            .amend(|roster, now| roster.sit(name, host, claim, now));
+            .amend(|roster, now| roster.add_seat(name, host, claim, now));
         Seat {
             session: self.clone(),
             id,
@@ -145,7 +145,7 @@ impl Seat {
 
     /// Returns the term in which questions are sent here, if they are, and the event at which that was published.
     #[must_use]
-    pub fn asked(&self) -> (Option<SeatTerm>, Seq) {
+    pub fn answering_term(&self) -> (Option<SeatTerm>, Seq) {
         let standing = self.standing.borrow();
         let here = standing.asked.filter(|asked| asked.seat == self.id);
         (here.map(|asked| SeatTerm(asked.term)), standing.at)
@@ -161,9 +161,11 @@ impl Seat {
     /// Returns the client that receives questions, if it is one of this connection.
     #[must_use]
     pub fn asked_client(&self) -> Option<LiveClient> {
-        let now = self.shared.instant();
+        let now = self.shared.clock_reading();
         let roster = self.shared.live.roster();
-        let here = roster.asked().is_some_and(|asked| asked.seat == self.id);
+        let here = roster
+            .answering_seat()
+            .is_some_and(|asked| asked.seat == self.id);
         roster.asked_client(now).filter(|_| here)
     }
 
@@ -171,7 +173,9 @@ impl Seat {
     #[must_use]
     pub fn asked_name(&self) -> Option<String> {
         let roster = self.shared.live.roster();
-        let here = roster.asked().is_some_and(|asked| asked.seat == self.id);
+        let here = roster
+            .answering_seat()
+            .is_some_and(|asked| asked.seat == self.id);
         roster.asked_name().filter(|_| here).map(str::to_owned)
     }
 
@@ -192,13 +196,13 @@ impl Seat {
     }
 
     /// The same as [`Controller::skills_updated`].
-    pub fn skills_updated(&self) {
-        self.session.skills_updated();
+    pub fn notify_skills_updated(&self) {
+        self.session.notify_skills_updated();
     }
 
     /// The same as [`Controller::routed`].
-    pub async fn routed(&self, route: PermissionRoute) {
-        self.session.routed(route).await;
+    pub async fn record_route(&self, route: PermissionRoute) {
+        self.session.record_route(route).await;
     }
 
     /// Answers a question that was sent here in this term. Ignored if another seat receives the questions by now.
@@ -217,7 +221,12 @@ impl Seat {
     }
 
     /// The same as [`Controller::hitl_unavailable`], for a request that was sent here in this term.
-    pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>, term: SeatTerm) {
+    pub async fn report_hitl_unavailable(
+        &self,
+        request_id: &str,
+        why: impl Into<String>,
+        term: SeatTerm,
+    ) {
         let end = HitlEnd::withdrawn(why);
         self.session
             .end_hitl(request_id, end, true, Some(term))
@@ -225,7 +234,7 @@ impl Seat {
     }
 
     /// The same as [`Controller::hitl_declined`], for a request that was sent here in this term.
-    pub async fn hitl_declined(&self, request_id: &str, term: SeatTerm) {
+    pub async fn decline_hitl(&self, request_id: &str, term: SeatTerm) {
         let end = HitlEnd::declined();
         self.session
             .end_hitl(request_id, end, false, Some(term))
@@ -238,7 +247,7 @@ impl Seat {
         &self,
         client: AttachClient,
     ) -> Result<(LiveClientChange, Seq), LiveClientError> {
-        self.live(LiveAction::Attach(client)).await
+        self.send_live_request(LiveAction::Attach(client)).await
     }
 
     /// Detaches a client of this connection; published when this returns.
@@ -253,7 +262,7 @@ impl Seat {
             reason: reason.to_owned(),
             metadata,
         };
-        self.live(LiveAction::Detach(gone)).await
+        self.send_live_request(LiveAction::Detach(gone)).await
     }
 
     /// Records a heartbeat of a client of this connection; published when this returns.
@@ -263,12 +272,13 @@ impl Seat {
         metadata: Option<Value>,
     ) -> Result<(LiveClientChange, Seq), LiveClientError> {
         let client_id = client_id.to_owned();
-        self.live(LiveAction::Heartbeat(client_id, metadata)).await
+        self.send_live_request(LiveAction::Heartbeat(client_id, metadata))
+            .await
     }
 
     /// Ends the connection and detaches its clients, which is published when this returns.
     pub async fn leave(&self) {
-        if self.get_up() {
+        if self.leave_without_event() {
             return;
         }
         let left = |reply| TaskRequest::Leave(self.id, Some(reply));
@@ -277,7 +287,7 @@ impl Seat {
     }
 
     /// Leaves if no event is needed, and returns whether it did.
-    fn get_up(&self) -> bool {
+    fn leave_without_event(&self) -> bool {
         self.shared.amend(|roster, _| {
             let quiet = !roster.has_clients(self.id);
             if quiet {
@@ -287,7 +297,10 @@ impl Seat {
         })
     }
 
-    async fn live(&self, wanted: LiveAction) -> Result<(LiveClientChange, Seq), LiveClientError> {
+    async fn send_live_request(
+        &self,
+        wanted: LiveAction,
+    ) -> Result<(LiveClientChange, Seq), LiveClientError> {
         let request = |reply| LiveRequest {
             seat: self.id,
             wanted,
@@ -302,7 +315,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if self.get_up() {
+        if self.leave_without_event() {
             return;
         }
         let (session, msg) = (self.session.clone(), TaskRequest::Leave(self.id, None));
@@ -374,7 +387,9 @@ impl Driver<'_> {
         named: impl FnOnce(&MessageId),
     ) -> Result<(MessageId, AppliedControl), ControlError> {
         let said = (content, self.author);
-        self.session.put(mode, said, actor, named, false).await
+        self.session
+            .send_message(mode, said, actor, named, false)
+            .await
     }
 
     /// The same as [`Controller::steer`].
@@ -386,6 +401,8 @@ impl Driver<'_> {
     ) -> Result<(MessageId, AppliedControl), ControlError> {
         let said = (content, self.author);
         let mode = DeliveryMode::FinishStep;
-        self.session.put(mode, said, actor, named, true).await
+        self.session
+            .send_message(mode, said, actor, named, true)
+            .await
     }
 }

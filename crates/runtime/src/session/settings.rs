@@ -4,7 +4,7 @@ use harn_journal::JournalError;
 use harn_model::Seq;
 use harn_policy::SessionMode;
 
-use super::handle::{Controller, TaskRequest, find};
+use super::handle::{Controller, TaskRequest, find_option};
 use crate::{SettingError, mode};
 
 /// A setting and its new value.
@@ -18,7 +18,7 @@ pub(crate) enum SettingChange {
 impl Controller {
     /// Sets the mode; returns the position of its event once it is written and published.
     pub async fn set_mode(&self, mode: &str) -> Result<Seq, SettingError> {
-        if SessionMode::of(mode).is_none() {
+        if SessionMode::from_id(mode).is_none() {
             return Err(SettingError::UnknownMode {
                 given: mode.to_owned(),
                 known: join(mode::modes().iter().map(|m| m.id.as_str())),
@@ -30,7 +30,7 @@ impl Controller {
     /// Sets an option of the agent; returns the position of its event once it is written and published.
     pub async fn set_option(&self, id: &str, value: &str) -> Result<Seq, SettingError> {
         let options = &self.shared.profile.options;
-        let Some(option) = find(options, id) else {
+        let Some(option) = find_option(options, id) else {
             return Err(SettingError::UnknownOption {
                 given: id.to_owned(),
                 known: join(options.iter().map(|o| o.id.as_str())),

@@ -99,7 +99,7 @@ pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> 
                 "interrupted: the agent stopped before this worker ended; it may have had effects",
             ),
         };
-        let mut update = worker.then(event);
+        let mut update = worker.with_event(event);
         update.metadata.error = Some(error.to_owned());
         AgentEvent::WorkerUpdate(Box::new(update))
     });
@@ -115,7 +115,11 @@ pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentE
     }
     let mut events = settle(view, LeftoverCause::Crashed);
     if open.is_some() {
-        let aged = view.reminders.age().into_iter().map(Box::new);
+        let aged = view
+            .reminders
+            .changes_after_turn()
+            .into_iter()
+            .map(Box::new);
         events.extend(aged.map(AgentEvent::ReminderLifecycle));
     }
     events.push(AgentEvent::Recovered(Box::new(TurnRecovered {
@@ -138,7 +142,7 @@ pub(crate) fn withdrawn_prompts(view: &SessionView) -> Vec<(TurnId, AgentEvent)>
 
 /// Returns a title from the first line that a person typed. Editors put linked files in front of a prompt; they name
 /// the session only if there is no text.
-pub(crate) fn title(prompt: &[ContentBlock]) -> Option<AgentEvent> {
+pub(crate) fn title_event(prompt: &[ContentBlock]) -> Option<AgentEvent> {
     const MAX: usize = 60;
     let typed = prompt.iter().find_map(|block| match block {
         ContentBlock::Text { text } => first_line(text).map(str::to_owned),

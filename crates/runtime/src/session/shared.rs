@@ -71,22 +71,23 @@ impl SharedSession {
 
     /// Returns the root session, which is the one that clients know.
     pub(crate) fn root(&self) -> &Self {
-        self.above().last().unwrap_or(self)
+        self.ancestors().last().unwrap_or(self)
     }
 
     /// Returns its ancestors, the parent first.
-    fn above(&self) -> impl Iterator<Item = &Self> {
+    fn ancestors(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(self.parent(), |above| above.parent()).map(|above| &**above)
     }
 
     /// Returns the number of its ancestors.
     pub(crate) fn depth(&self) -> usize {
-        self.above().count()
+        self.ancestors().count()
     }
 
     /// Whether this session is one of its ancestors.
     pub(crate) fn is_below(&self, session: &SessionId) -> bool {
-        self.above().any(|above| above.meta.thread_id == *session)
+        self.ancestors()
+            .any(|above| above.meta.thread_id == *session)
     }
 
     /// Returns the mode in force. A worker may never do more than its parent session.
@@ -94,7 +95,7 @@ impl SharedSession {
         let above = self.parent().map(|above| above.mode());
         let chosen = self.view().mode.as_deref().map(|id| {
             // The mode of a later version is unknown; the strictest is safe.
-            SessionMode::of(id).unwrap_or(SessionMode::ReadOnly)
+            SessionMode::from_id(id).unwrap_or(SessionMode::ReadOnly)
         });
         match (chosen, above) {
             (Some(chosen), Some(above)) => chosen.min(above),
@@ -145,7 +146,7 @@ impl SharedSession {
     }
 
     /// Refuses content that the agent does not accept.
-    pub(crate) fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
+    pub(crate) fn check_prompt(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
         if blocks.is_empty() {
             return Err(PromptError::Empty);
         }
@@ -164,13 +165,13 @@ impl SharedSession {
 
     /// Returns the audit record of a turn; `None` if the mode is read-only. A worker's record derives from
     /// its parent's.
-    pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
+    pub(crate) fn mutation_session(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
         if self.mode() == SessionMode::ReadOnly {
             return None;
         }
         if let Some(child_of) = &self.lineage {
-            let lent = child_of.parent.shared.mutation(&child_of.turn)?;
-            let own = lent.delegated(Some(&self.meta.thread_id), &child_of.worker_id);
+            let lent = child_of.parent.shared.mutation_session(&child_of.turn)?;
+            let own = lent.delegate_to(Some(&self.meta.thread_id), &child_of.worker_id);
             return Some(Arc::new(own));
         }
         Some(Arc::new(MutationSession {
@@ -198,7 +199,7 @@ fn audited_policy(policy: &Policy) -> ApprovalPolicy {
     let bytes = serde_json::to_vec(&lists).map_or(usize::MAX, |written| written.len());
     ApprovalPolicy::Lists(match bytes {
         ..=MOST => lists,
-        _ => ApprovalLists::too_large(bytes),
+        _ => ApprovalLists::deny_all(bytes),
     })
 }
 

@@ -60,7 +60,7 @@ impl SplitSequence {
 mod tests {
     use super::*;
 
-    fn said(events: &[&str]) -> Vec<String> {
+    fn pass_all(events: &[&str]) -> Vec<String> {
         let mut split = SplitSequence::default();
         let events = events.iter().map(|text| match *text {
             "<plan>" => AgentEvent::Plan {
@@ -95,28 +95,31 @@ mod tests {
 
     #[test]
     fn second_chunk_contains_the_whole_split_sequence() {
-        assert_eq!(said(&["a\u{1b}[", "32mgreen"]), ["a", "\u{1b}[32mgreen"]);
-        assert_eq!(said(&["\u{1b}", "[3", "2mgreen"]), ["\u{1b}[32mgreen"]);
-        assert_eq!(said(&["", "a"]), ["", "a"]);
+        assert_eq!(
+            pass_all(&["a\u{1b}[", "32mgreen"]),
+            ["a", "\u{1b}[32mgreen"]
+        );
+        assert_eq!(pass_all(&["\u{1b}", "[3", "2mgreen"]), ["\u{1b}[32mgreen"]);
+        assert_eq!(pass_all(&["", "a"]), ["", "a"]);
         let passing = ["a\u{1b}[", "<plan>", "1mb"];
-        assert_eq!(said(&passing), ["a", "<plan>", "\u{1b}[1mb"]);
+        assert_eq!(pass_all(&passing), ["a", "<plan>", "\u{1b}[1mb"]);
         let named = ["a\u{1b}[@m", "1mb@m"];
-        assert_eq!(said(&named), ["a@m", "\u{1b}[1mb@m"]);
+        assert_eq!(pass_all(&named), ["a@m", "\u{1b}[1mb@m"]);
     }
 
     #[test]
     fn the_end_of_a_message_releases_its_sequence() {
         let thought = ["a\u{1b}[", "<thought>", "Hello"];
-        assert_eq!(said(&thought), ["a", "\u{1b}[", "<thought>", "Hello"]);
+        assert_eq!(pass_all(&thought), ["a", "\u{1b}[", "<thought>", "Hello"]);
         let other = ["a\u{1b}[@m", "Hello@n"];
-        assert_eq!(said(&other), ["a@m", "\u{1b}[@m", "Hello@n"]);
+        assert_eq!(pass_all(&other), ["a@m", "\u{1b}[@m", "Hello@n"]);
     }
 
     #[test]
     fn unfinished_sequence_is_retained_up_to_a_limit() {
         let long = format!("\u{1b}]{}", "x".repeat(LONGEST));
-        assert_eq!(said(&[&long, "y"]), [&long, "y"]);
+        assert_eq!(pass_all(&[&long, "y"]), [&long, "y"]);
         let halves = [&long[..LONGEST], &long[LONGEST..]];
-        assert_eq!(said(&halves), [long]);
+        assert_eq!(pass_all(&halves), [long]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use harn_model::{
     AgentEvent, ChildResult, CompositionRun, ErrorCategory, HandoffArtifact, MessageId,
     MutationSession, SessionView, StampedEvent, Timestamp, ToolCallStatus, ToolCallUpdate,
-    WorkerEvent, WorkerUpdate, rfc3339,
+    WorkerEvent, WorkerUpdate, format_rfc3339,
 };
 
 use crate::{IdKind, IdSource, permission::with_command};
@@ -44,10 +44,10 @@ impl EventStamper {
         };
         match stamped {
             StampedEvent::AgentMessageChunk { message_id, .. } => {
-                self.message(MessageChannel::Answer, message_id, ids);
+                self.set_message_id(MessageChannel::Answer, message_id, ids);
             }
             StampedEvent::AgentThoughtChunk { message_id, .. } => {
-                self.message(MessageChannel::Thought, message_id, ids);
+                self.set_message_id(MessageChannel::Thought, message_id, ids);
             }
             StampedEvent::ToolCall(call) => {
                 call.audit.clone_from(&self.audit);
@@ -58,8 +58,8 @@ impl EventStamper {
                     .filter(|parsing| *parsing && !call.status.is_terminal());
             }
             StampedEvent::ToolCallUpdate(update) => {
-                update.audit = brief(self.audit.as_ref());
-                tool_call_update(update, view, at);
+                update.audit = audit_for_update(self.audit.as_ref());
+                complete_update(update, view, at);
                 if self.unmeasured {
                     update.duration_ms = None;
                     update.execution_duration_ms = None;
@@ -73,13 +73,13 @@ impl EventStamper {
             }
             StampedEvent::WorkerUpdate(update) => {
                 let last = view.workers.get(&update.worker_id);
-                worker(update, last.map(|last| &**last), at);
+                complete_worker(update, last.map(|last| &**last), at);
                 let audit = match last {
                     // A cycle retains the audit record it started with.
                     Some(last) if !update.event.is_running() => last.audit.clone(),
                     Some(_) | None => self.audit.as_deref().map(|audit| {
                         let session = update.metadata.child_run_id.as_ref();
-                        Arc::new(audit.delegated(session, &update.worker_id))
+                        Arc::new(audit.delegate_to(session, &update.worker_id))
                     }),
                 };
                 update.metadata.audit.clone_from(&audit);
@@ -96,14 +96,14 @@ impl EventStamper {
                 *commands = with_command(std::mem::take(commands));
             }
             StampedEvent::CompositionChildResult(result) => {
-                child_result(result, view, at);
+                complete_child_result(result, view, at);
                 if self.unmeasured {
                     result.duration_ms = None;
                     result.execution_duration_ms = None;
                 }
             }
             StampedEvent::CompositionFinish(run) | StampedEvent::CompositionError(run) => {
-                composition_end(run, view, at);
+                complete_composition_end(run, view, at);
                 if self.unmeasured {
                     run.duration_ms = None;
                 }
@@ -111,7 +111,12 @@ impl EventStamper {
         }
     }
 
-    fn message(&mut self, channel: MessageChannel, id: &mut Option<MessageId>, ids: &dyn IdSource) {
+    fn set_message_id(
+        &mut self,
+        channel: MessageChannel,
+        id: &mut Option<MessageId>,
+        ids: &dyn IdSource,
+    ) {
         if id.is_some() {
             self.open = id.clone().map(|id| (channel, id));
             return;
@@ -126,13 +131,13 @@ impl EventStamper {
 }
 
 /// Returns the record for an update, without the policy, which is in the call.
-fn brief(audit: Option<&Arc<MutationSession>>) -> Option<Arc<MutationSession>> {
+fn audit_for_update(audit: Option<&Arc<MutationSession>>) -> Option<Arc<MutationSession>> {
     audit.map(|audit| Arc::new(audit.without_policy()))
 }
 
 /// Adds the call's fields to every update, and removes fields that do not apply to its status.
-fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
-    failure(update.status, &mut update.error, &mut update.error_category);
+fn complete_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
+    complete_error_fields(update.status, &mut update.error, &mut update.error_category);
     if update.raw_input.is_some() {
         update.raw_input_partial = None;
     }
@@ -147,7 +152,7 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
         return;
     };
     // A call retains the audit record it was announced with.
-    update.audit = brief(call.audit.as_ref());
+    update.audit = audit_for_update(call.audit.as_ref());
     update
         .title
         .get_or_insert_with(|| call.title.clone().unwrap_or_else(|| call.tool_name.clone()));
@@ -160,7 +165,7 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     if ended {
         let since = |then: Timestamp| at.saturating_sub(then);
         let ran = update.execution_duration_ms;
-        let took = took(update.duration_ms, ran, since(call.announced_at));
+        let took = total_duration(update.duration_ms, ran, since(call.announced_at));
         let ran = ran.or_else(|| call.started_at.map(since));
         update.duration_ms = Some(took);
         update.execution_duration_ms = ran.map(|ran| ran.min(took));
@@ -169,12 +174,12 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
 
 /// Returns how long a call took: the agent's value, else the measured time, which is at least the stated
 /// execution time.
-fn took(stated: Option<u64>, ran: Option<u64>, measured: u64) -> u64 {
+fn total_duration(stated: Option<u64>, ran: Option<u64>, measured: u64) -> u64 {
     stated.unwrap_or_else(|| measured.max(ran.unwrap_or(0)))
 }
 
 /// Sets error fields on failures, and clears them on everything else.
-fn failure(
+fn complete_error_fields(
     status: ToolCallStatus,
     error: &mut Option<String>,
     category: &mut Option<ErrorCategory>,
@@ -189,7 +194,7 @@ fn failure(
 }
 
 /// Derives cycle, times and identity of a worker from its last update.
-fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp) {
+fn complete_worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp) {
     let cycle = last.map_or(0, |last| last.cycle);
     let metadata = &mut update.metadata;
     // The session of a worker and whether it is retriggerable are set once: a later change could run the
@@ -209,19 +214,19 @@ fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp)
         metadata.mode.clone_from(&update.worker_mode);
     }
     let started = last.and_then(|last| last.metadata.started_at.clone());
-    metadata.started_at = Some(started.unwrap_or_else(|| rfc3339(at)));
+    metadata.started_at = Some(started.unwrap_or_else(|| format_rfc3339(at)));
     let waiting_since = last
         .filter(|last| last.event == WorkerEvent::WorkerWaitingForInput)
         .and_then(|last| last.metadata.awaiting_started_at.clone());
     metadata.awaiting_started_at = match update.event {
         WorkerEvent::WorkerSpawned | WorkerEvent::WorkerProgressed => None,
-        WorkerEvent::WorkerWaitingForInput => Some(rfc3339(at)),
+        WorkerEvent::WorkerWaitingForInput => Some(format_rfc3339(at)),
         WorkerEvent::WorkerCompleted
         | WorkerEvent::WorkerFailed
         | WorkerEvent::WorkerStopped
         | WorkerEvent::WorkerCancelled => waiting_since,
     };
-    metadata.finished_at = update.event.is_terminal().then(|| rfc3339(at));
+    metadata.finished_at = update.event.is_terminal().then(|| format_rfc3339(at));
     update.cycle = match update.event {
         WorkerEvent::WorkerSpawned => cycle.saturating_add(1),
         WorkerEvent::WorkerProgressed
@@ -241,16 +246,16 @@ fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn IdSo
         handoff.artifact = HandoffArtifact::default().artifact;
     }
     if handoff.created_at.is_empty() {
-        handoff.created_at = rfc3339(at);
+        handoff.created_at = format_rfc3339(at);
     }
 }
 
-fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
+fn complete_child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
     // A result is an end; a status that is not terminal counts as failed.
     if !result.status.is_terminal() {
         result.status = ToolCallStatus::Failed;
     }
-    failure(result.status, &mut result.error, &mut result.error_category);
+    complete_error_fields(result.status, &mut result.error, &mut result.error_category);
     let run = view
         .open_turn
         .as_ref()
@@ -259,7 +264,7 @@ fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
         result.tool_name.clone_from(&child.tool_name);
         result.operation_index = child.operation_index;
         let measured = at.saturating_sub(child.started_at);
-        let took = took(result.duration_ms, result.execution_duration_ms, measured);
+        let took = total_duration(result.duration_ms, result.execution_duration_ms, measured);
         result.duration_ms = Some(took);
         // Only the executor knows how long the tool ran.
         result.execution_duration_ms = result.execution_duration_ms.map(|ran| ran.min(took));
@@ -267,7 +272,7 @@ fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
 }
 
 /// Repeats the start's fields at the end, so that the agent cannot change them in between.
-fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) {
+fn complete_composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) {
     run.snippet = String::new();
     run.binding_manifest = serde_json::Value::Null;
     let turn = view.open_turn.as_ref();

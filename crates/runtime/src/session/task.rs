@@ -23,7 +23,7 @@ use tokio::{
     time::sleep_until,
 };
 
-use controls::withdrawn_by;
+use controls::interrupted_decision;
 use workers::WorkerDeliveries;
 
 pub(crate) use daemon::DaemonWaits;
@@ -107,14 +107,14 @@ impl SessionTask {
                     self.start(prompt).await?;
                     continue;
                 }
-                self.shared.feed.rest();
+                self.shared.feed.shrink_ring();
             }
             let due = self.next_due();
             tokio::select! {
                 biased;
                 msg = self.inbox.recv() => self.handle(msg).await?,
-                () = or_never(due.map(sleep_until)) => self.missed().await?,
-                () = self.shared.live.stirred() => self.control_passed().await?,
+                () = or_never(due.map(sleep_until)) => self.detach_overdue().await?,
+                () = self.shared.live.wait_for_control_change() => self.publish_control_change().await?,
                 Some(wake) = next_wake(&mut self.turn, &mut self.items) => {
                     let more = matches!(wake, TurnWake::Items);
                     self.advance(wake).await?;
@@ -136,12 +136,12 @@ impl SessionTask {
             TaskRequest::Prompt(prompt) => self.queue(prompt).await?,
             TaskRequest::Cancel(turn) => self.cancel(&turn).await?,
             TaskRequest::Answer(ask, decision, term) => {
-                if self.counts(term) {
+                if self.is_current_term(term) {
                     self.answer(&ask, decision).await?;
                 }
             }
             TaskRequest::HitlRespond(response, term, reply) => {
-                if self.counts(term) {
+                if self.is_current_term(term) {
                     self.hitl_respond(*response, reply).await?;
                 } else {
                     send_reply(reply, Err(HitlError::Unknown(response.request_id)));
@@ -153,7 +153,7 @@ impl SessionTask {
                 said,
                 term,
             } => {
-                if self.counts(term) {
+                if self.is_current_term(term) {
                     self.end_hitl(&id, end, said).await?;
                 }
             }
@@ -169,12 +169,12 @@ impl SessionTask {
                     self.write(vec![routed]).await?;
                 }
             }
-            TaskRequest::Control(request) => self.control(*request).await?,
-            TaskRequest::Live(request) => self.live(*request).await?,
+            TaskRequest::Control(request) => self.handle_control(*request).await?,
+            TaskRequest::Live(request) => self.handle_live(*request).await?,
             TaskRequest::Leave(seat, reply) => self.leave(seat, reply).await?,
             TaskRequest::Inherit(reminders) => self.inherit(reminders).await?,
             TaskRequest::Forget(forgotten) => self.forget(forgotten).await?,
-            TaskRequest::Equipped(change) => self.equipped(change).await?,
+            TaskRequest::Equipped(change) => self.apply_equipment_change(change).await?,
             TaskRequest::Resume => self.resume().await?,
             TaskRequest::Set(setting, reply) => send_reply(reply, self.set(setting).await?),
             TaskRequest::Unarchive(reply) => {
@@ -190,7 +190,7 @@ impl SessionTask {
     /// Queues a prompt. Writes an event only if other prompts are before it.
     async fn queue(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
         if self.turn.is_some() || !self.waiting.is_empty() {
-            let queued = AgentEvent::PromptQueued(prompt.begins());
+            let queued = AgentEvent::PromptQueued(prompt.turn_started());
             self.write_in(Some(&prompt.turn), vec![queued]).await?;
         }
         self.waiting.push_back(prompt);
@@ -198,7 +198,7 @@ impl SessionTask {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
-        let started = AgentEvent::TurnStarted(prompt.begins());
+        let started = AgentEvent::TurnStarted(prompt.turn_started());
         self.write_in(Some(&prompt.turn), vec![started]).await?;
         self.note_rules().await;
         self.turn = Some(RunningTurn::start(
@@ -206,7 +206,7 @@ impl SessionTask {
             prompt,
             TurnCarryover::default(),
         ));
-        self.act_under_mode();
+        self.refresh_audit();
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl SessionTask {
                 self.answer(&ask, Decision::Unavailable { reason }).await
             }
             TurnWake::HitlOverdue(id) => self.end_hitl(&id, HitlEnd::overdue(), false).await,
-            TurnWake::StoppedWaiting => self.stopped_waiting().await,
+            TurnWake::StoppedWaiting => self.remove_dropped_waits().await,
             TurnWake::Over => self.finish().await,
         }
     }
@@ -259,21 +259,21 @@ impl SessionTask {
             {
                 turn.waits.note_activity();
             }
-            if item.looks_at_events() {
+            if item.needs_written_events() {
                 self.write(std::mem::take(&mut events)).await?;
             }
             match item {
                 // The code that settles an open request to a person writes its end.
-                TurnItem::Event(event) if self.is_asked(&event) => {}
+                TurnItem::Event(event) if self.settles_open_hitl(&event) => {}
                 TurnItem::Event(AgentEvent::AvailableCommands { commands, .. }) => {
-                    events.push(self.commands(commands, false));
+                    events.push(self.commands_event(commands, false));
                 }
                 TurnItem::Event(AgentEvent::SessionInfo(info)) => {
-                    events.extend(self.titled_by_agent(info));
+                    events.extend(self.agent_title_event(info));
                 }
                 TurnItem::Event(event) => {
                     if matches!(event, AgentEvent::TranscriptCompacted(_)) {
-                        events = self.compacted();
+                        events = self.compact_reminders();
                     }
                     events.push(event);
                 }
@@ -282,12 +282,12 @@ impl SessionTask {
                     iteration,
                     after_a_wait,
                     reply,
-                } => self.pass(seam, iteration, after_a_wait, reply).await?,
+                } => self.pass_seam(seam, iteration, after_a_wait, reply).await?,
                 TurnItem::Idle(wait) => self.begin_wait(wait).await?,
                 TurnItem::Wake(reason) => self.wake_daemon(reason).await?,
                 TurnItem::Remind(reminder, reply) => self.remind_itself(*reminder, reply).await?,
-                TurnItem::Reminders(reply) => self.render(reply).await?,
-                TurnItem::Hitl(request, reply) => self.put_hitl(*request, reply, &mut events),
+                TurnItem::Reminders(reply) => self.send_reminders(reply).await?,
+                TurnItem::Hitl(request, reply) => self.open_hitl(*request, reply, &mut events),
                 TurnItem::WithdrawHitl(id) => self.withdraw_hitl(&id, &mut events),
                 TurnItem::Flush(reply) => flushes.push(reply),
                 TurnItem::Withdraw(ask) => {
@@ -298,7 +298,7 @@ impl SessionTask {
                 }
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
-                    if let Some(by) = self.interrupter_of(&ask) {
+                    if let Some(by) = self.find_interrupter(&ask) {
                         events.push(cancelled_ask(ask.ask_id));
                         withdrawn.push((reply, by));
                         continue;
@@ -324,7 +324,7 @@ impl SessionTask {
             send_reply(reply, ());
         }
         for (reply, by) in withdrawn {
-            send_reply(reply, withdrawn_by(by));
+            send_reply(reply, interrupted_decision(by));
         }
         Ok(())
     }
@@ -365,15 +365,15 @@ impl SessionTask {
         let _ = noted.await;
     }
 
-    fn act_under_mode(&mut self) {
+    fn refresh_audit(&mut self) {
         let turn = self.turn.as_ref().map(|turn| turn.id.clone());
-        self.act_in(turn.as_ref());
+        self.set_audit(turn.as_ref());
     }
 
     /// Sets the audit record of the turn.
-    fn act_in(&mut self, turn: Option<&TurnId>) {
-        let audit = turn.and_then(|turn| self.shared.mutation(turn));
-        self.scribe.acts_under(audit);
+    fn set_audit(&mut self, turn: Option<&TurnId>) {
+        let audit = turn.and_then(|turn| self.shared.mutation_session(turn));
+        self.scribe.set_audit(audit);
     }
 
     async fn write(&mut self, events: Vec<AgentEvent>) -> Result<Seq, JournalError> {
@@ -390,7 +390,7 @@ impl SessionTask {
         let batch = self.append(turn, events)?;
         let last = self.shared.view().last_seq;
         if !batch.is_empty() {
-            self.secure(&batch).await;
+            self.sync_if_required(&batch).await;
             self.shared.feed.publish(batch);
         }
         Ok(last)
@@ -405,7 +405,7 @@ impl SessionTask {
         EventScribe::hash(&mut events);
         // The parent session decides what a worker may do, and may change that at any time.
         if self.shared.lineage.is_some() {
-            self.act_in(turn);
+            self.set_audit(turn);
         }
         let (clock, ids) = (&self.shared.config.clock, &*self.shared.config.ids);
         let batch = {
@@ -419,7 +419,7 @@ impl SessionTask {
     }
 
     /// Syncs the journal if an event of the batch requires it.
-    async fn secure(&mut self, batch: &[Envelope]) {
+    async fn sync_if_required(&mut self, batch: &[Envelope]) {
         let durability = batch.iter().map(|envelope| envelope.event.durability());
         if durability.into_iter().any(|it| it == Durability::Synced) {
             self.sync().await;

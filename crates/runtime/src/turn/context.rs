@@ -235,26 +235,27 @@ impl TurnContext {
             line: ProposedCall::from(&question.tool_call).shown_command(),
             paths: Vec::new(),
         };
-        self.put(question, judged, None, None).await
+        self.send_question(question, judged, None, None).await
     }
 
     /// Asks the controller about a judged call.
-    pub(super) async fn put_judged(
+    pub(super) async fn ask_about_call(
         &self,
         tool_call: ToolCall,
         judged: &CallJudgement,
     ) -> Result<Decision, AgentError> {
         let grant = judged.grant.clone();
-        let lasting = self.remembers();
+        let lasting = self.can_remember();
         let question = Question {
             tool_call,
             options: options(grant.as_ref(), lasting),
         };
-        let (shown, receipt) = (judged.shown.clone(), judged.receipt.for_question());
-        self.put(question, shown, Some(receipt), grant).await
+        let (shown, receipt) = (judged.shown.clone(), judged.receipt.to_question_receipt());
+        self.send_question(question, shown, Some(receipt), grant)
+            .await
     }
 
-    async fn put(
+    async fn send_question(
         &self,
         mut question: Question,
         judged: JudgedAct,
@@ -307,8 +308,8 @@ impl TurnContext {
     }
 
     /// Returns the rules in force as text; empty if there are none.
-    pub(crate) async fn rules_shown(&self) -> Result<String, PolicyError> {
-        self.at_the_rules(|shared| {
+    pub(crate) async fn rules_text(&self) -> Result<String, PolicyError> {
+        self.run_with_rules(|shared| {
             let policy = shared.config.rules.policy(&shared.cwd)?;
             let source = policy.source();
             let none = *source == harn_policy::ToolApprovalPolicy::default();
@@ -324,18 +325,18 @@ impl TurnContext {
     /// Returns the grants of the session and of the workspace.
     pub(crate) async fn grants(&self) -> (Vec<Grant>, Result<Vec<Grant>, PolicyError>) {
         let session = self.parts.observer.shared.root().view().grants.clone();
-        let lasting = self.at_the_rules(|shared| shared.config.rules.grants(&shared.cwd));
+        let lasting = self.run_with_rules(|shared| shared.config.rules.grants(&shared.cwd));
         (session, lasting.await)
     }
 
     /// Whether grants can outlast the session.
-    pub(crate) fn remembers(&self) -> bool {
-        self.parts.observer.shared.config.rules.remembers()
+    pub(crate) fn can_remember(&self) -> bool {
+        self.parts.observer.shared.config.rules.can_remember()
     }
 
     /// Stores a grant for its workspace before it returns.
     pub(crate) async fn keep_for_workspace(&self, grant: Grant) -> Result<(), PolicyError> {
-        self.at_the_rules(move |shared| {
+        self.run_with_rules(move |shared| {
             let at = shared.config.clock.now();
             shared.config.rules.remember(&grant, at)
         })
@@ -343,14 +344,14 @@ impl TurnContext {
     }
 
     /// Revokes a grant of the workspace.
-    pub(crate) async fn revoke_lasting(&self, id: &str) -> Result<bool, PolicyError> {
+    pub(crate) async fn revoke_stored_grant(&self, id: &str) -> Result<bool, PolicyError> {
         let id = id.to_owned();
-        self.at_the_rules(move |shared| shared.config.rules.revoke(&id))
+        self.run_with_rules(move |shared| shared.config.rules.revoke(&id))
             .await
     }
 
     /// Runs `work` on a blocking thread, because rules are stored in files.
-    async fn at_the_rules<T: Send + 'static>(
+    async fn run_with_rules<T: Send + 'static>(
         &self,
         work: impl FnOnce(&SharedSession) -> Result<T, PolicyError> + Send + 'static,
     ) -> Result<T, PolicyError> {

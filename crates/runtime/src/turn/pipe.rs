@@ -60,7 +60,7 @@ impl TurnItem {
 
 impl TurnItem {
     /// Whether the effect depends on earlier events, which must be written first.
-    pub(crate) fn looks_at_events(&self) -> bool {
+    pub(crate) fn needs_written_events(&self) -> bool {
         match self {
             Self::Seam { .. } | Self::Idle(_) | Self::Wake(_) => true,
             Self::Reminders(_) | Self::Remind(..) => true,
@@ -107,16 +107,18 @@ impl TurnPipe {
     /// Pushes an item, waiting while the pipe is full. Fails once the turn is over.
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
         let weight = weight(&item);
-        self.put(weight, 1, |items| items.push(item)).await
+        self.push_when_it_fits(weight, 1, |items| items.push(item))
+            .await
     }
 
     /// Pushes all items or none: no other item gets between them, and the turn does not end between them.
     pub(crate) async fn push_all(&self, all: Vec<TurnItem>) -> Result<(), AgentError> {
         let weight = all.iter().map(weight).sum();
-        self.put(weight, all.len(), |items| items.extend(all)).await
+        self.push_when_it_fits(weight, all.len(), |items| items.extend(all))
+            .await
     }
 
-    async fn put(
+    async fn push_when_it_fits(
         &self,
         weight: usize,
         count: usize,
@@ -210,11 +212,11 @@ fn weight(item: &TurnItem) -> usize {
 mod tests {
     use super::*;
 
-    fn said(bytes: usize) -> TurnItem {
+    fn message_item(bytes: usize) -> TurnItem {
         TurnItem::Event(AgentEvent::message("x".repeat(bytes)))
     }
 
-    async fn waits(mut push: std::pin::Pin<&mut impl Future>) -> bool {
+    async fn is_pending(mut push: std::pin::Pin<&mut impl Future>) -> bool {
         std::future::poll_fn(|cx| std::task::Poll::Ready(push.as_mut().poll(cx).is_pending())).await
     }
 
@@ -222,11 +224,11 @@ mod tests {
     async fn push_all_pushes_all_items_or_none() {
         let pipe = TurnPipe::default();
         let mut taken = Vec::new();
-        pipe.push(said(MAX_BYTES - 10_000)).await.unwrap();
+        pipe.push(message_item(MAX_BYTES - 10_000)).await.unwrap();
         // One of the two items would fit.
-        let together = vec![said(8_000), said(8_000)];
+        let together = vec![message_item(8_000), message_item(8_000)];
         let mut waiting = std::pin::pin!(pipe.push_all(together));
-        assert!(waits(waiting.as_mut()).await);
+        assert!(is_pending(waiting.as_mut()).await);
         assert!(pipe.try_take(&mut taken));
         assert_eq!(taken.len(), 1);
         taken.clear();
@@ -235,9 +237,9 @@ mod tests {
         assert_eq!(taken.len(), 2);
 
         taken.clear();
-        pipe.push(said(MAX_BYTES)).await.unwrap();
-        let mut waiting = std::pin::pin!(pipe.push_all(vec![said(1), said(1)]));
-        assert!(waits(waiting.as_mut()).await);
+        pipe.push(message_item(MAX_BYTES)).await.unwrap();
+        let mut waiting = std::pin::pin!(pipe.push_all(vec![message_item(1), message_item(1)]));
+        assert!(is_pending(waiting.as_mut()).await);
         pipe.close();
         assert_eq!(waiting.await, Err(AgentError::Cancelled));
         assert!(pipe.try_take(&mut taken));

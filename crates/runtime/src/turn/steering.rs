@@ -67,7 +67,7 @@ impl SteeringDelivery {
     }
 
     /// Returns the reason why an agent that received this need not wait.
-    fn wakes(&self) -> Option<WakeReason> {
+    fn wake_reason(&self) -> Option<WakeReason> {
         let first = self.items.first()?;
         Some(match first {
             Steering::Message { .. } => WakeReason::Message,
@@ -127,13 +127,13 @@ impl<'a> IdleWait<'a> {
     }
 
     /// Wakes after this time at the latest.
-    pub fn every(mut self, interval: Duration) -> Self {
+    pub fn wake_after(mut self, interval: Duration) -> Self {
         self.every = Some(interval);
         self
     }
 
     /// Wakes when this future resolves, which means that something the agent watches changed.
-    pub fn until(mut self, changed: impl Future<Output = ()> + Send + 'a) -> Self {
+    pub fn wake_when(mut self, changed: impl Future<Output = ()> + Send + 'a) -> Self {
         self.until = Some(Box::pin(changed));
         self
     }
@@ -147,14 +147,14 @@ impl<'a> IdleWait<'a> {
     async fn wait(self) -> Result<IdleOutcome, AgentError> {
         let cx = self.cx;
         let mut held = HeldDelivery {
-            delivered: cx.pass(Seam::DaemonIdlePre, false).await?,
+            delivered: cx.pass_seam(Seam::DaemonIdlePre, false).await?,
             unread: &cx.parts().unread,
         };
         let (reply, mut woken) = oneshot::channel();
         let wait = IdleRequest {
             iteration: cx.iteration(),
             watchdog: self.watchdog,
-            given: held.delivered.wakes(),
+            given: held.delivered.wake_reason(),
             reply,
         };
         cx.push(TurnItem::Idle(wait)).await?;
@@ -175,7 +175,8 @@ impl<'a> IdleWait<'a> {
         // A dropped reply means that the turn is over.
         let reason = woken.map_err(|_| AgentError::Cancelled)?;
         for (seam, after_a_wait) in [(Seam::DaemonIdlePost, false), (Seam::TurnStart, true)] {
-            held.delivered.extend(cx.pass(seam, after_a_wait).await?);
+            held.delivered
+                .extend(cx.pass_seam(seam, after_a_wait).await?);
         }
         let delivered = held.hand_over();
         Ok(IdleOutcome { reason, delivered })
@@ -230,14 +231,18 @@ impl TurnContext {
     pub async fn seam(&self, seam: Seam) -> Result<SteeringDelivery, AgentError> {
         if seam == Seam::TurnStart {
             let equipment = &self.parts().observer.shared.equipment;
-            equipment.boundary(self).await?;
+            equipment.refresh_at_boundary(self).await?;
         }
-        self.pass(seam, false).await
+        self.pass_seam(seam, false).await
     }
 
     /// Passes a seam. After a wait, also delivers a message that was queued for the end of the turn, because
     /// the wait was the end.
-    async fn pass(&self, seam: Seam, after_a_wait: bool) -> Result<SteeringDelivery, AgentError> {
+    async fn pass_seam(
+        &self,
+        seam: Seam,
+        after_a_wait: bool,
+    ) -> Result<SteeringDelivery, AgentError> {
         let iteration = &self.parts().iteration;
         if seam == Seam::TurnStart {
             iteration.fetch_add(1, Ordering::Relaxed);

@@ -111,34 +111,34 @@ impl ToolBuilder {
     }
 
     async fn announce(self) -> Result<ToolHandle, AgentError> {
-        let act = self.act();
+        let act = self.proposed_call();
         let judged = self.cx.judge(act.clone()).await;
         let Self { cx, mut call, .. } = self;
         show_paths(&mut call.locations, &judged.locations);
         let handle = ToolHandle::new(&cx, &call);
         let asks = judged.receipt.action == PolicyAction::Ask;
-        let record = record(handle.id(), &act, &judged.receipt, None, asks);
+        let record = permission_record(handle.id(), &act, &judged.receipt, None, asks);
         match judged.receipt.action {
             PolicyAction::Allow => {
                 call.status = ToolCallStatus::InProgress;
-                let mut items = vec![announced(call)];
-                if judged.is_told() {
+                let mut items = vec![announcement(call)];
+                if judged.needs_record() {
                     items.push(TurnItem::Event(AgentEvent::PermissionGrant(record)));
                 }
                 cx.push_all(items).await?;
-                Ok(handle.permitted(act, judged.permit))
+                Ok(handle.with_permit(act, judged.permit))
             }
             PolicyAction::Deny => {
                 let denied = TurnItem::Event(AgentEvent::PermissionDeny(record));
-                cx.push_all(vec![announced(call), denied]).await?;
-                handle.denied(judged.receipt.reason).await
+                cx.push_all(vec![announcement(call), denied]).await?;
+                handle.deny(judged.receipt.reason).await
             }
             PolicyAction::Ask => {
                 let escalated = TurnItem::Event(AgentEvent::PermissionEscalation(record));
-                let announced = announced(call.clone());
+                let announced = announcement(call.clone());
                 cx.push_all(vec![announced, escalated]).await?;
-                let decision = cx.put_judged(call, &judged).await?;
-                handle.decided(act, judged, decision).await
+                let decision = cx.ask_about_call(call, &judged).await?;
+                handle.apply_decision(act, judged, decision).await
             }
         }
     }
@@ -148,12 +148,12 @@ impl ToolBuilder {
     pub async fn refuse(self, error: ToolError) -> Result<AgentError, AgentError> {
         let Self { cx, call, .. } = self;
         let handle = ToolHandle::new(&cx, &call);
-        cx.push(announced(call)).await?;
+        cx.push(announcement(call)).await?;
         handle.fail(&error.message, error.category).await?;
         Ok(error.into())
     }
 
-    fn act(&self) -> ProposedCall {
+    fn proposed_call(&self) -> ProposedCall {
         ProposedCall {
             annotations: self.annotations.clone(),
             declared: self.declared.clone(),
@@ -174,11 +174,11 @@ fn show_paths(shown: &mut Vec<Location>, judged: &[String]) {
     }
 }
 
-fn announced(call: ToolCall) -> TurnItem {
+fn announcement(call: ToolCall) -> TurnItem {
     TurnItem::Event(AgentEvent::ToolCall(Box::new(call)))
 }
 
-fn record(
+fn permission_record(
     call: &ToolCallId,
     act: &ProposedCall,
     receipt: &PolicyDecision,
@@ -222,20 +222,20 @@ impl ToolHandle {
         }
     }
 
-    fn permitted(mut self, act: ProposedCall, permit: CallPermit) -> Self {
-        self.host = self.host.permitted(permit);
+    fn with_permit(mut self, act: ProposedCall, permit: CallPermit) -> Self {
+        self.host = self.host.with_permit(permit);
         self.input = act.input;
         self
     }
 
-    async fn denied(self, reason: String) -> Result<Self, AgentError> {
+    async fn deny(self, reason: String) -> Result<Self, AgentError> {
         let category = ErrorCategory::PermissionDenied;
         self.fail(&reason, category).await?;
         Err(AgentError::Denied { reason })
     }
 
     /// Applies a decision. Judges the call again if the answer replaced its arguments.
-    async fn decided(
+    async fn apply_decision(
         self,
         mut act: ProposedCall,
         judged: CallJudgement,
@@ -244,9 +244,9 @@ impl ToolHandle {
         let (receipt, refusal) = match decision {
             Decision::Cancelled => return Err(AgentError::Cancelled),
             Decision::Allowed { args: None, .. } => {
-                self.tell(&act, &judged.receipt, None).await?;
+                self.record_outcome(&act, &judged.receipt, None).await?;
                 self.update(ToolCallStatus::InProgress, |_| ()).await?;
-                return Ok(self.permitted(act, judged.permit));
+                return Ok(self.with_permit(act, judged.permit));
             }
             Decision::Allowed {
                 args: Some(args), ..
@@ -256,18 +256,18 @@ impl ToolHandle {
                 act.declared.clear();
                 let again = self.cx.judge(act.clone()).await;
                 if again.receipt.action != PolicyAction::Deny {
-                    self.tell(&act, &again.receipt, None).await?;
+                    self.record_outcome(&act, &again.receipt, None).await?;
                     let input = act.input.clone();
                     let mut locations = Vec::new();
                     show_paths(&mut locations, &again.locations);
-                    let title = self.title_of(&act);
+                    let title = self.title_from_arguments(&act);
                     self.update(ToolCallStatus::InProgress, |u| {
                         u.title = Some(title);
                         u.raw_input = Some(input);
                         u.locations = Some(locations);
                     })
                     .await?;
-                    return Ok(self.permitted(act, again.permit));
+                    return Ok(self.with_permit(act, again.permit));
                 }
                 let why = &again.receipt.reason;
                 let refusal = format!("the arguments of the answer are not allowed: {why}");
@@ -279,12 +279,13 @@ impl ToolHandle {
             }
             Decision::Unavailable { reason } => (judged.receipt, reason),
         };
-        self.tell(&act, &receipt, Some(refusal.clone())).await?;
-        self.denied(refusal).await
+        self.record_outcome(&act, &receipt, Some(refusal.clone()))
+            .await?;
+        self.deny(refusal).await
     }
 
     /// Returns the title of a call whose arguments were replaced, because the announced title describes the old ones.
-    fn title_of(&self, act: &ProposedCall) -> String {
+    fn title_from_arguments(&self, act: &ProposedCall) -> String {
         match act.command() {
             Some(DeclaredCommand::Line(line)) => line.into_owned(),
             Some(DeclaredCommand::Unreadable) | None => {
@@ -295,17 +296,21 @@ impl ToolHandle {
     }
 
     /// Records the outcome of a question: a refusal or a grant.
-    async fn tell(
+    async fn record_outcome(
         &self,
         act: &ProposedCall,
         receipt: &PolicyDecision,
         refusal: Option<String>,
     ) -> Result<(), AgentError> {
         let event = match refusal {
-            Some(_) => AgentEvent::PermissionDeny(record(&self.call, act, receipt, refusal, true)),
+            Some(_) => AgentEvent::PermissionDeny(permission_record(
+                &self.call, act, receipt, refusal, true,
+            )),
             None => {
                 let reason = Some("somebody who was asked allowed it".to_owned());
-                AgentEvent::PermissionGrant(record(&self.call, act, receipt, reason, true))
+                AgentEvent::PermissionGrant(permission_record(
+                    &self.call, act, receipt, reason, true,
+                ))
             }
         };
         self.cx.push(TurnItem::Event(event)).await

@@ -102,7 +102,7 @@ impl WorkerBuilder {
             .claim_new(WorkerId::new(config.ids.mint(IdKind::Worker)))?;
         let session = SessionId::new(config.ids.mint(IdKind::Session));
         let roots = self.crew.session.roots();
-        let own = config.store.place(&session);
+        let own = config.store.session_paths(&session);
         let update = WorkerUpdate {
             worker_id: claim.id.clone(),
             worker_name: self.name,

@@ -39,8 +39,8 @@ impl CallRelay {
 
     /// Copies an event of the worker's session if it is a step of a call.
     pub(super) async fn relay(&mut self, event: &AgentEvent) -> Result<(), AgentError> {
-        match WorkerCall::of(event, &self.worker) {
-            Some(call) if self.note(&call) => self.write(call).await,
+        match WorkerCall::from_worker_event(event, &self.worker) {
+            Some(call) if self.record_step(&call) => self.write(call).await,
             Some(_) | None => Ok(()),
         }
     }
@@ -53,10 +53,10 @@ impl CallRelay {
                 break;
             };
             for envelope in delivery.events() {
-                let call = WorkerCall::of(&envelope.event, &self.worker);
+                let call = WorkerCall::from_worker_event(&envelope.event, &self.worker);
                 let ended = call.filter(|call| self.open.contains_key(call.id()));
                 if let Some(call) = ended
-                    && self.note(&call)
+                    && self.record_step(&call)
                     && self.write(call).await.is_err()
                 {
                     return;
@@ -73,7 +73,7 @@ impl CallRelay {
     }
 
     /// Records the state of a call; returns whether the step must be copied.
-    fn note(&mut self, call: &WorkerCall) -> bool {
+    fn record_step(&mut self, call: &WorkerCall) -> bool {
         match &call.step {
             WorkerCallStep::Announced(announced) => {
                 let open = RelayedCall {

@@ -52,12 +52,12 @@ impl WorkerCycle {
         self.stop.cancel();
     }
 
-    pub(super) fn ending(&self) -> Option<CycleEnd> {
+    pub(super) fn take_end(&self) -> Option<CycleEnd> {
         lock(&self.ending).take()
     }
 
     /// Waits until the cycle is over; returns `None` if it never started.
-    pub(super) async fn over(&self) -> Option<WorkerReport> {
+    pub(super) async fn wait_until_over(&self) -> Option<WorkerReport> {
         let mut report = self.report.clone();
         let reported = report.wait_for(Option::is_some).await;
         reported.ok().and_then(|report| report.clone())
@@ -83,14 +83,14 @@ impl WorkerCrew {
     }
 
     /// Stops all running workers and rejects new ones.
-    pub(crate) fn dismiss(&self) {
+    pub(crate) fn stop_all(&self) {
         // Under the lock, because waiters would miss a claim that is made concurrently.
         let _busy = lock(&self.busy);
         self.stop.cancel();
     }
 
     /// Waits until no worker runs. Cancel safe.
-    pub(crate) async fn idle(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         loop {
             // Registered before the check, so that a release in between is not missed.
             let freed = self.freed.notified();
@@ -102,7 +102,7 @@ impl WorkerCrew {
     }
 
     /// Returns why the workers were stopped.
-    pub(super) fn why_over(&self) -> &'static str {
+    pub(super) fn stop_reason(&self) -> &'static str {
         if self.cancel.is_cancelled() {
             "the turn was cancelled"
         } else {
@@ -111,7 +111,7 @@ impl WorkerCrew {
     }
 
     /// Returns the last update of a worker.
-    pub(super) fn last(&self, id: &WorkerId) -> Option<WorkerUpdate> {
+    pub(super) fn last_update(&self, id: &WorkerId) -> Option<WorkerUpdate> {
         let view = self.session.view();
         view.workers.get(id).map(|last| (**last).clone())
     }
@@ -126,8 +126,8 @@ impl WorkerCrew {
         if self.session.depth() >= limit {
             return Err(WorkerError::TooDeep { limit });
         }
-        let mut busy = self.claims()?;
-        let place = self.place(&busy)?;
+        let mut busy = self.lock_busy()?;
+        let place = self.reserve_slot(&busy)?;
         Ok(self.claim(&mut busy, id, 1, Some(place)))
     }
 
@@ -138,16 +138,16 @@ impl WorkerCrew {
         id: &WorkerId,
         for_cycle: bool,
     ) -> Result<(WorkerClaim, WorkerUpdate), WorkerError> {
-        let mut busy = self.claims()?;
-        let last = self.waits(&busy, id)?;
-        let place = for_cycle.then(|| self.place(&busy)).transpose()?;
+        let mut busy = self.lock_busy()?;
+        let last = self.waiting_worker(&busy, id)?;
+        let place = for_cycle.then(|| self.reserve_slot(&busy)).transpose()?;
         let number = last.cycle.saturating_add(u64::from(for_cycle));
         let claim = self.claim(&mut busy, id.clone(), number, place);
         Ok((claim, last))
     }
 
     /// Locks the claimed workers; fails when the turn is over.
-    fn claims(&self) -> Result<MutexGuard<'_, BusyWorkers>, WorkerError> {
+    fn lock_busy(&self) -> Result<MutexGuard<'_, BusyWorkers>, WorkerError> {
         let busy = lock(&self.busy);
         if self.stop.is_cancelled() {
             return Err(WorkerError::TurnOver);
@@ -156,8 +156,12 @@ impl WorkerCrew {
     }
 
     /// Returns the last update of a worker that waits and is not claimed.
-    fn waits(&self, busy: &BusyWorkers, id: &WorkerId) -> Result<WorkerUpdate, WorkerError> {
-        let last = self.last(id);
+    fn waiting_worker(
+        &self,
+        busy: &BusyWorkers,
+        id: &WorkerId,
+    ) -> Result<WorkerUpdate, WorkerError> {
+        let last = self.last_update(id);
         let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
         if last.event.is_terminal() {
             return Err(WorkerError::Ended {
@@ -172,7 +176,7 @@ impl WorkerCrew {
     }
 
     /// Reserves one of the running workers allowed for the session and below the root session.
-    fn place(&self, busy: &BusyWorkers) -> Result<OwnedSemaphorePermit, WorkerError> {
+    fn reserve_slot(&self, busy: &BusyWorkers) -> Result<OwnedSemaphorePermit, WorkerError> {
         let config = &self.session.config;
         let limit = config.max_workers;
         if busy.values().filter(|cycle| cycle.at_work).count() >= limit {
@@ -259,7 +263,7 @@ impl Drop for WorkerClaim {
 
 impl WorkerReport {
     /// Returns the report of a cycle whose end was not observed.
-    pub(super) fn lost() -> Self {
+    pub(super) fn for_lost_cycle() -> Self {
         let error = "the turn ended before this worker did";
         Self::without_text(WorkerStatus::Cancelled, Some(error.to_owned()))
     }

@@ -48,11 +48,11 @@ impl CycleRun {
     /// that the task is compiled in this crate and not in each crate that starts a worker.
     pub(super) fn spawn(self) -> oneshot::Receiver<Result<(), WorkerError>> {
         let (begun, when_begun) = oneshot::channel();
-        tokio::spawn(self.finish(begun));
+        tokio::spawn(self.run_to_end(begun));
         when_begun
     }
 
-    async fn finish(self, begun: oneshot::Sender<Result<(), WorkerError>>) {
+    async fn run_to_end(self, begun: oneshot::Sender<Result<(), WorkerError>>) {
         let child = match self.open().await {
             Ok(child) => child,
             Err(error) => {
@@ -75,7 +75,7 @@ impl CycleRun {
         child.close(false).await;
         calls.finish(&mut events).await;
         let (text, truncated) = said.finish();
-        let (events, report) = ended(&self.claim.crew, &self.update, end);
+        let (events, report) = end_events(&self.claim.crew, &self.update, end);
         let report = match self.claim.crew.write(events).await {
             Ok(()) => WorkerReport {
                 text,
@@ -83,7 +83,7 @@ impl CycleRun {
                 ..report
             },
             // The turn ended first and has settled the worker.
-            Err(_) => WorkerReport::lost(),
+            Err(_) => WorkerReport::for_lost_cycle(),
         };
         self.claim.finish(report);
     }
@@ -108,9 +108,11 @@ impl CycleRun {
             }
             None => hub.open_child(&self.session, child_of, agent).await?,
         };
-        let mut steps = vec![step(self.update.then(WorkerEvent::WorkerSpawned))];
+        let mut steps = vec![update_event(
+            self.update.with_event(WorkerEvent::WorkerSpawned),
+        )];
         if self.update.event == WorkerEvent::WorkerProgressed {
-            steps.insert(0, step(self.update.clone()));
+            steps.insert(0, update_event(self.update.clone()));
         }
         if crew.write(steps).await.is_err() {
             child.close(false).await;
@@ -121,7 +123,7 @@ impl CycleRun {
             }
             return Err(WorkerError::TurnOver);
         }
-        let inherited = self.inherited();
+        let inherited = self.inherited_reminders();
         if !inherited.is_empty() {
             child.inherit(inherited).await;
         }
@@ -129,18 +131,20 @@ impl CycleRun {
     }
 
     /// Returns the reminders that the parent session passes on to its workers.
-    fn inherited(&self) -> Vec<SystemReminder> {
+    fn inherited_reminders(&self) -> Vec<SystemReminder> {
         let above = &self.claim.crew.session;
         let view = above.view();
         let in_force = view.reminders.iter().map(|active| active.reminder.clone());
-        let waiting = view.pending.of(Seam::TurnStart.delivers());
+        let waiting = view
+            .pending
+            .entries_with_modes(Seam::TurnStart.delivery_modes());
         let waiting = waiting.into_iter().filter_map(|row| match row {
             PendingDelivery::Reminder(pending) => Some(pending.reminder.clone()),
             PendingDelivery::Message(_) => None,
         });
         let session = above.meta.thread_id.as_str();
         let all = in_force.chain(waiting);
-        all.filter_map(|it| it.inherited(session)).collect()
+        all.filter_map(|it| it.copy_for_worker(session)).collect()
     }
 
     /// Sends the prompt to the child's agent and follows it until it is done or stopped.
@@ -155,7 +159,7 @@ impl CycleRun {
         let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
         // Stopped while its session was opened: the agent need not start.
         if cycle.stop.is_cancelled() {
-            return (stopped(crew, cycle), said);
+            return (stop_cause(crew, cycle), said);
         }
         let prompt = vec![ContentBlock::text(self.prompt.clone())];
         let turn = match child.prompt(prompt, |_| ()).await {
@@ -167,20 +171,20 @@ impl CycleRun {
         let mut hitl = HitlRelay::new(crew.clone(), entry, TurnItem::WithdrawHitl);
         let end = tokio::select! {
             biased;
-            () = cycle.stop.cancelled() => stopped(crew, cycle),
-            end = listen(child, &turn, events, (&mut relay, &mut hitl, calls), &mut said) => {
-                end.unwrap_or_else(|| stopped(crew, cycle))
+            () = cycle.stop.cancelled() => stop_cause(crew, cycle),
+            end = follow_turn(child, &turn, events, (&mut relay, &mut hitl, calls), &mut said) => {
+                end.unwrap_or_else(|| stop_cause(crew, cycle))
             }
         };
-        relay.withdraw().await;
-        hitl.withdraw().await;
+        relay.withdraw_all().await;
+        hitl.withdraw_all().await;
         (end, said)
     }
 }
 
 /// Processes the child's events until its turn ends, and relays questions and answers. Returns `None` if the
 /// parent turn is over.
-async fn listen(
+async fn follow_turn(
     child: &Controller,
     turn: &TurnId,
     events: &mut Subscription,
@@ -189,11 +193,11 @@ async fn listen(
 ) -> Option<CycleEnd> {
     loop {
         let delivery = tokio::select! {
-            (ask, decision) = relay.answered() => {
+            (ask, decision) = relay.next_answer() => {
                 child.answer(ask, decision).await;
                 continue;
             }
-            (id, end) = hitl.ended() => {
+            (id, end) = hitl.next_end() => {
                 child.end_hitl(&id, end, false, None).await;
                 continue;
             }
@@ -218,22 +222,22 @@ async fn listen(
             {
                 said.add(content, message_id.as_ref());
             } else if let AgentEvent::PermissionAsked(ask) = &envelope.event {
-                if relay.put(ask).await.is_err() {
+                if relay.send_question(ask).await.is_err() {
                     return None;
                 }
             } else if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
-                relay.settled(&resolved.ask_id).await;
+                relay.withdraw_settled(&resolved.ask_id).await;
             } else if let AgentEvent::HitlRequested { request_id, .. } = &envelope.event {
                 // Requests that an agent merely reports have no waiting task.
                 if let Some(asked) = child.hitl(request_id)
-                    && hitl.put(&asked).await.is_err()
+                    && hitl.send_request(&asked).await.is_err()
                 {
                     return None;
                 }
             } else if let AgentEvent::HitlResolved { request_id, .. } = &envelope.event {
-                hitl.settled(request_id).await;
+                hitl.withdraw_settled(request_id).await;
             } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
-                return Some(outcome(&ended.outcome));
+                return Some(cycle_end(&ended.outcome));
             } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
                 // Another client's prompt ran there, and this one was cancelled before it could start.
                 return Some(CycleEnd::Cancelled("the worker's turn was cancelled"));
@@ -245,7 +249,7 @@ async fn listen(
 const CLOSED: &str = "the worker's session was closed";
 
 /// Returns how the end of the child's turn ends the cycle.
-fn outcome(outcome: &TurnOutcome) -> CycleEnd {
+fn cycle_end(outcome: &TurnOutcome) -> CycleEnd {
     match outcome {
         TurnOutcome::Failed { message } => CycleEnd::Failed(message.clone()),
         TurnOutcome::Stopped { stop_reason } => match stop_reason {
@@ -261,13 +265,13 @@ fn outcome(outcome: &TurnOutcome) -> CycleEnd {
 }
 
 /// Returns why a cycle was stopped from outside.
-fn stopped(crew: &WorkerCrew, cycle: &WorkerCycle) -> CycleEnd {
-    let ending = cycle.ending();
-    ending.unwrap_or_else(|| CycleEnd::Cancelled(crew.why_over()))
+fn stop_cause(crew: &WorkerCrew, cycle: &WorkerCycle) -> CycleEnd {
+    let ending = cycle.take_end();
+    ending.unwrap_or_else(|| CycleEnd::Cancelled(crew.stop_reason()))
 }
 
 /// Returns the events that end a cycle or a waiting worker, and its report.
-pub(super) fn ended(
+pub(super) fn end_events(
     crew: &WorkerCrew,
     update: &WorkerUpdate,
     end: CycleEnd,
@@ -283,22 +287,22 @@ pub(super) fn ended(
     };
     let mut events = Vec::new();
     if let CycleEnd::Stopped(handoff) = end {
-        events.push(handed_over(crew, update, handoff));
+        events.push(handoff_event(crew, update, handoff));
     }
-    let mut update = update.then(event);
+    let mut update = update.with_event(event);
     update.metadata.error.clone_from(&error);
-    events.push(step(update));
+    events.push(update_event(update));
     let mut report = WorkerReport::without_text(event.status(), error);
     report.stop_reason = stop_reason;
     (events, report)
 }
 
-fn step(update: WorkerUpdate) -> AgentEvent {
+fn update_event(update: WorkerUpdate) -> AgentEvent {
     AgentEvent::WorkerUpdate(Box::new(update))
 }
 
 /// Returns the handoff of a worker; fills empty fields from the worker's data.
-fn handed_over(
+fn handoff_event(
     crew: &WorkerCrew,
     update: &WorkerUpdate,
     mut handoff: Box<HandoffArtifact>,

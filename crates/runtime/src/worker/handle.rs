@@ -71,7 +71,7 @@ impl Worker {
     }
 
     pub(crate) fn find(crew: Arc<WorkerCrew>, id: &WorkerId) -> Result<Self, WorkerError> {
-        let last = crew.last(id);
+        let last = crew.last_update(id);
         let session = last.and_then(|last| last.metadata.child_run_id);
         // A worker without a session was announced by the agent itself, so there is no handle to it.
         let session = session.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
@@ -103,23 +103,23 @@ impl Worker {
 
     /// Waits until the running cycle is over. If none runs, returns how the last one ended, without its text
     /// unless this handle saw it.
-    pub async fn finished(&self) -> WorkerReport {
+    pub async fn wait_until_finished(&self) -> WorkerReport {
         let running = self.crew.cycle(&self.id);
         if let Some(cycle) = &running
-            && let Some(report) = cycle.over().await
+            && let Some(report) = cycle.wait_until_over().await
         {
             return report;
         }
         let seen = lock(&self.seen).clone();
-        let last = self.crew.last(&self.id);
+        let last = self.crew.last_update(&self.id);
         // Another handle may have started later cycles.
         if let (Some(seen), Some(last)) = (seen, &last)
             && seen.number >= last.cycle
-            && let Some(report) = seen.over().await
+            && let Some(report) = seen.wait_until_over().await
         {
             return report;
         }
-        last.map_or_else(WorkerReport::lost, |last| {
+        last.map_or_else(WorkerReport::for_lost_cycle, |last| {
             WorkerReport::without_text(last.event.status(), last.metadata.error)
         })
     }
@@ -127,7 +127,7 @@ impl Worker {
     /// Starts another cycle of a waiting worker with this prompt.
     pub async fn trigger(&self, text: impl Into<String>) -> Result<(), WorkerError> {
         let prompt = text.into();
-        let known = self.crew.last(&self.id);
+        let known = self.crew.last_update(&self.id);
         if known.is_some_and(|last| !last.retriggerable && !last.event.is_terminal()) {
             return Err(WorkerError::NotRetriggerable(self.id.clone()));
         }
@@ -135,12 +135,12 @@ impl Worker {
             return Err(WorkerError::Blank("trigger"));
         }
         let (claim, last) = self.crew.claim_waiting(&self.id, true)?;
-        let mut update = last.then(WorkerEvent::WorkerProgressed);
+        let mut update = last.with_event(WorkerEvent::WorkerProgressed);
         update.metadata.error = None;
         update.worker_task.clone_from(&prompt);
         update.metadata.task.clone_from(&prompt);
         // Journals of earlier versions have the path of the parent session here.
-        let own = self.crew.session.config.store.place(&self.session);
+        let own = self.crew.session.config.store.session_paths(&self.session);
         update.metadata.snapshot_path = own.map(|place| place.events);
         self.run(CycleRun {
             claim,
@@ -183,7 +183,7 @@ impl Worker {
         loop {
             if let Some(cycle) = self.crew.cycle(&self.id) {
                 cycle.end(how());
-                let report = cycle.over().await;
+                let report = cycle.wait_until_over().await;
                 if report.is_some_and(|report| report.status == wanted) {
                     return Ok(());
                 }
@@ -199,7 +199,7 @@ impl Worker {
     }
 
     fn is_held(&self) -> bool {
-        let last = self.crew.last(&self.id);
+        let last = self.crew.last_update(&self.id);
         self.crew.cycle(&self.id).is_some() || last.is_none_or(|last| !last.event.is_running())
     }
 
@@ -211,7 +211,7 @@ impl Worker {
         how: CycleEnd,
     ) -> Result<(), WorkerError> {
         let written = tokio::spawn(async move {
-            let (events, report) = cycle::ended(&claim.crew, &last, how);
+            let (events, report) = cycle::end_events(&claim.crew, &last, how);
             let written = claim.crew.write(events).await;
             match written {
                 Ok(()) => claim.finish(report),

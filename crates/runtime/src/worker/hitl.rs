@@ -11,7 +11,7 @@ pub(super) type HitlRelay = QuestionRelay<String, HitlEnd>;
 
 impl HitlRelay {
     /// Sends the worker's request to the parent session.
-    pub(super) async fn put(&mut self, asked: &HitlRequest) -> Result<(), AgentError> {
+    pub(super) async fn send_request(&mut self, asked: &HitlRequest) -> Result<(), AgentError> {
         let unique = self.crew.session.config.ids.mint(IdKind::Ask);
         let above = asked.kind.request_id(&unique);
         let mut request = HitlRequest {
@@ -26,20 +26,20 @@ impl HitlRelay {
         let (reply, end) = oneshot::channel();
         let item = TurnItem::Hitl(Box::new(request), reply);
         self.crew.pipe.push(item).await?;
-        self.expect((asked.request_id.clone(), above), end, HitlEnd::Cancelled);
+        self.await_answer((asked.request_id.clone(), above), end, HitlEnd::Cancelled);
         Ok(())
     }
 
     /// Returns the next outcome from the parent session, as the worker's session must write it. Waits forever
     /// while nothing is open. Cancel safe.
-    pub(super) async fn ended(&mut self) -> (String, HitlEnd) {
-        let (below, end) = self.answered().await;
-        let end = renamed(end, &below);
+    pub(super) async fn next_end(&mut self) -> (String, HitlEnd) {
+        let (below, end) = self.next_answer().await;
+        let end = with_request_id(end, &below);
         (below, end)
     }
 }
 
-fn renamed(end: HitlEnd, below: &str) -> HitlEnd {
+fn with_request_id(end: HitlEnd, below: &str) -> HitlEnd {
     match end {
         HitlEnd::Answered(counted) => {
             let below = |response: HitlResponse| HitlResponse {

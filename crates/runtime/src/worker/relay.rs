@@ -42,7 +42,7 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
 
     /// Waits for the answer to a relayed question. A dropped reply means that the parent turn settled without an
     /// answer, which counts as `unanswered`.
-    pub(super) fn expect(
+    pub(super) fn await_answer(
         &mut self,
         (below, above): (Id, Id),
         reply: oneshot::Receiver<Answer>,
@@ -54,7 +54,7 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
     }
 
     /// Returns the next answer from the parent. Waits forever while no question is open. Cancel safe.
-    pub(super) async fn answered(&mut self) -> (Id, Answer) {
+    pub(super) async fn next_answer(&mut self) -> (Id, Answer) {
         loop {
             match self.answers.join_next().await {
                 // A withdrawn question is answered too; the answer must not go to the next question of its id.
@@ -69,19 +69,19 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
     }
 
     /// Withdraws a question in the parent session because the worker's session settled it.
-    pub(super) async fn settled(&mut self, below: &Id) {
+    pub(super) async fn withdraw_settled(&mut self, below: &Id) {
         if let Some(above) = self.open.remove(below) {
-            self.take_back(above).await;
+            self.withdraw_one(above).await;
         }
     }
 
-    pub(super) async fn withdraw(mut self) {
+    pub(super) async fn withdraw_all(mut self) {
         for above in std::mem::take(&mut self.open).into_values() {
-            self.take_back(above).await;
+            self.withdraw_one(above).await;
         }
     }
 
-    async fn take_back(&self, above: Id) {
+    async fn withdraw_one(&self, above: Id) {
         // If the parent turn is over, it has settled its questions itself.
         let _ = self.crew.pipe.push((self.withdraw)(above)).await;
     }
@@ -89,7 +89,10 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
 
 impl AskRelay {
     /// Sends a question of the worker to the parent session.
-    pub(super) async fn put(&mut self, asked: &PermissionAsked) -> Result<(), AgentError> {
+    pub(super) async fn send_question(
+        &mut self,
+        asked: &PermissionAsked,
+    ) -> Result<(), AgentError> {
         let above = AskId::new(self.crew.session.config.ids.mint(IdKind::Ask));
         let mut lineage = vec![self.entry.clone()];
         lineage.extend_from_slice(&asked.lineage);
@@ -102,11 +105,11 @@ impl AskRelay {
         let call = &mut ask.tool_call.tool_call_id;
         *call = format!("{}/{call}", self.entry.worker_id).into();
         let (reply, decision) = oneshot::channel();
-        let announced = WorkerCall::asked(ask.lineage.clone(), ask.tool_call.clone());
+        let announced = WorkerCall::new_asked(ask.lineage.clone(), ask.tool_call.clone());
         let announced = TurnItem::Event(AgentEvent::WorkerCall(Box::new(announced)));
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.crew.pipe.push_all(vec![announced, item]).await?;
-        self.expect((asked.ask_id.clone(), above), decision, Decision::Cancelled);
+        self.await_answer((asked.ask_id.clone(), above), decision, Decision::Cancelled);
         Ok(())
     }
 }

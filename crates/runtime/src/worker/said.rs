@@ -24,18 +24,18 @@ impl ReplyTail {
         self.text.push_str(chunk);
         // Cut in steps, because otherwise every chunk would move the whole text.
         if self.text.len() > 2 * KEPT {
-            self.keep();
+            self.trim_to_limit();
         }
     }
 
     /// Returns the text, and whether its start is missing.
     pub(super) fn finish(mut self) -> (String, bool) {
-        self.keep();
+        self.trim_to_limit();
         (self.text, self.cut)
     }
 
     /// Retains only the end, which contains the answer.
-    fn keep(&mut self) {
+    fn trim_to_limit(&mut self) {
         if self.text.len() > KEPT {
             let mut from = self.text.len() - KEPT;
             while !self.text.is_char_boundary(from) {

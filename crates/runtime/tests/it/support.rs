@@ -155,7 +155,10 @@ pub async fn prompt(session: &Controller, text: &str) -> TurnId {
 }
 
 /// Collects events up to the first batch with one that `wanted` accepts; panics after a minute.
-pub async fn until(from: &mut Subscription, wanted: impl Fn(&Envelope) -> bool) -> Vec<Envelope> {
+pub async fn collect_until(
+    from: &mut Subscription,
+    wanted: impl Fn(&Envelope) -> bool,
+) -> Vec<Envelope> {
     let mut seen = Vec::new();
     let wait = async {
         loop {
@@ -173,30 +176,30 @@ pub async fn until(from: &mut Subscription, wanted: impl Fn(&Envelope) -> bool) 
     seen
 }
 
-pub fn ends(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
+pub fn is_end_of(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();
     move |e| matches!(e.event, AgentEvent::TurnEnded(_)) && e.turn.as_ref() == Some(&turn)
 }
 
 /// Matches the event that queues the prompt of this turn.
-pub fn queued(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
+pub fn is_queueing_of(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();
     move |e| matches!(e.event, AgentEvent::PromptQueued(_)) && e.turn.as_ref() == Some(&turn)
 }
 
 /// Matches the event that withdraws the waiting prompt of this turn.
-pub fn withdrawn(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
+pub fn is_withdrawal_of(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();
     move |e| matches!(e.event, AgentEvent::PromptWithdrawn(_)) && e.turn.as_ref() == Some(&turn)
 }
 
 /// Returns all events of the session up to the end of this turn.
 pub async fn whole_turn(session: &Controller, turn: &TurnId) -> Vec<Envelope> {
-    until(&mut session.subscribe(Seq::ZERO), ends(turn)).await
+    collect_until(&mut session.subscribe(Seq::ZERO), is_end_of(turn)).await
 }
 
 /// Formats events as short lines: `seq type detail`.
-pub fn short(events: &[Envelope]) -> String {
+pub fn format_short(events: &[Envelope]) -> String {
     let line = |e: &Envelope| {
         let value = serde_json::to_value(&e.event).unwrap();
         let mut words = vec![

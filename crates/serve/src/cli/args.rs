@@ -53,14 +53,14 @@ impl CliArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
     /// Log level
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = log_level())]
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = log_level_parser())]
     pub(super) log_level: LevelFilter,
     /// Also log to this file; stderr then receives warnings only
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) log_file: Option<PathBuf>,
 }
 
-fn log_level() -> impl TypedValueParser<Value = LevelFilter> {
+fn log_level_parser() -> impl TypedValueParser<Value = LevelFilter> {
     let words = ["error", "warn", "info", "debug", "trace"];
     PossibleValuesParser::new(words).try_map(|word| word.parse::<LevelFilter>())
 }
@@ -175,7 +175,7 @@ pub(super) enum CliCommand {
 /// The arguments of `acp`.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
-#[command(mut_args(needs_listen))]
+#[command(mut_args(require_listen))]
 pub(super) struct AcpArgs {
     #[command(flatten)]
     pub(super) serve: AgentArgs,
@@ -260,10 +260,10 @@ pub(super) struct ToolArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) skill_dir: Vec<PathBuf>,
     /// How skills are chosen for a prompt: metadata by their own texts, host and embedding by the host
-    #[arg(long, value_name = "metadata|host|embedding", default_value = "metadata", value_parser = skill_match)]
+    #[arg(long, value_name = "metadata|host|embedding", default_value = "metadata", value_parser = parse_skill_match)]
     pub(super) skill_match: SkillMatchStrategy,
     /// Let models search for tools: auto when there are many, off never, or always with the given method
-    #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
+    #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = parse_tool_search)]
     pub(super) tool_search: ToolSearchOptions,
 }
 
@@ -277,14 +277,14 @@ impl Default for ToolArgs {
     }
 }
 
-fn skill_match(word: &str) -> Result<SkillMatchStrategy, String> {
-    match SkillMatchStrategy::named(word) {
+fn parse_skill_match(word: &str) -> Result<SkillMatchStrategy, String> {
+    match SkillMatchStrategy::from_name(word) {
         (strategy, None) => Ok(strategy),
         (_, Some(_)) => Err("the ways are metadata, host and embedding".to_owned()),
     }
 }
 
-fn tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
+fn parse_tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
     let mut options = ToolSearchOptions::default();
     let always_by = match word {
         "auto" => return Ok(options),
@@ -325,7 +325,7 @@ pub(super) struct NetworkArgs {
 }
 
 /// Makes the network flags require `--listen`, without which `acp` opens no port.
-fn needs_listen(arg: clap::Arg) -> clap::Arg {
+fn require_listen(arg: clap::Arg) -> clap::Arg {
     const NETWORK: [&str; 5] = [
         "tls_cert",
         "tls_key",
@@ -344,13 +344,13 @@ fn needs_listen(arg: clap::Arg) -> clap::Arg {
 pub(super) struct PermissionArgs {
     /// The mode of a new session: ask before anything that changes something, read-only, accept-edits of the
     /// workspace's files, or auto for calls that stay in the workspace [default: ask]
-    #[arg(long, value_name = "ask|read-only|accept-edits|auto", value_parser = mode)]
+    #[arg(long, value_name = "ask|read-only|accept-edits|auto", value_parser = parse_mode)]
     pub(super) mode: Option<SessionMode>,
     /// Rules in TOML, in addition to the user's and the workspace's; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Vec<PathBuf>,
     /// How long a question waits for an answer, such as 90s, 30m or 2h
-    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = ask_timeout)]
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = parse_ask_timeout)]
     pub(super) ask_timeout: Duration,
 }
 
@@ -364,14 +364,14 @@ impl Default for PermissionArgs {
     }
 }
 
-fn mode(word: &str) -> Result<SessionMode, String> {
-    SessionMode::of(word).ok_or_else(|| {
+fn parse_mode(word: &str) -> Result<SessionMode, String> {
+    SessionMode::from_id(word).ok_or_else(|| {
         let ids = SessionMode::ALL.map(SessionMode::id).join(", ");
         format!("the modes are {ids}")
     })
 }
 
-fn ask_timeout(words: &str) -> Result<Duration, String> {
+fn parse_ask_timeout(words: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
     let time = humantime::parse_duration(words)

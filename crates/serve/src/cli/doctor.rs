@@ -14,7 +14,7 @@ use harn_terminal::{console::print, text};
 
 use crate::{
     ServeOptions, TerminalAuth, default_config_dir, net,
-    options::environment,
+    options::read_env_var,
     rules::{self, GrantStore},
     session_store,
     trust::WorkspaceTrustStore,
@@ -56,19 +56,23 @@ pub(super) fn as_terminal_auth() -> Option<TerminalAuth> {
 
 pub(super) fn run(options: &ServeOptions) -> Result<ExitCode> {
     let state_dir = &*options.state_dir;
-    let path = environment("PATH").unwrap_or_default();
+    let path = read_env_var("PATH").unwrap_or_default();
     let mut findings = vec![
-        ("version", DoctorFinding::Sound(version())),
-        ("state dir", state(state_dir).into()),
+        ("version", DoctorFinding::Sound(describe_version())),
+        ("state dir", check_state_dir(state_dir).into()),
     ];
-    findings.extend(sessions(options).into_iter().map(|it| ("sessions", it)));
-    findings.extend(policies().into_iter().map(|it| ("policy", it)));
+    findings.extend(
+        check_sessions(options)
+            .into_iter()
+            .map(|it| ("sessions", it)),
+    );
+    findings.extend(check_policies().into_iter().map(|it| ("policy", it)));
     let grants = GrantStore::new(state_dir).all().map(|all| all.len());
     findings.push(("grants", grants.into()));
-    findings.push(("trust", trusted(state_dir)));
-    findings.push(("token", tokens(state_dir)));
-    findings.push(("shell", shell(&path)));
-    findings.push(("git", git(&path)));
+    findings.push(("trust", check_trust(state_dir)));
+    findings.push(("token", check_tokens(state_dir)));
+    findings.push(("shell", check_shell(&path)));
+    findings.push(("git", check_git(&path)));
     let row = |(what, finding): &(&'static str, DoctorFinding)| {
         let (grade, found) = match finding {
             DoctorFinding::Sound(found) => ("ok", found),
@@ -84,7 +88,7 @@ pub(super) fn run(options: &ServeOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(wrong)))
 }
 
-fn version() -> String {
+fn describe_version() -> String {
     format!(
         "{} on {} {}, ACP {}, journal format {FORMAT_VERSION}",
         env!("CARGO_PKG_VERSION"),
@@ -94,7 +98,7 @@ fn version() -> String {
     )
 }
 
-fn state(dir: &Path) -> Result<String, String> {
+fn check_state_dir(dir: &Path) -> Result<String, String> {
     let shown = dir.display();
     let existing = dir.ancestors().find(|dir| dir.exists());
     match existing {
@@ -117,8 +121,8 @@ fn may_write(dir: &Path) -> bool {
 }
 
 /// Returns the number of sessions, and an error for each unreadable one.
-fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
-    let store = session_store::of(options).store;
+fn check_sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
+    let store = session_store::select_storage(options).store;
     let StoreListing { sessions, problems } = match store.list() {
         Ok(listing) => listing,
         Err(error) => return vec![DoctorFinding::Wrong(error.to_string())],
@@ -138,9 +142,9 @@ fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
 }
 
 /// Checks the user's rules and those of the current directory.
-fn policies() -> Vec<DoctorFinding> {
-    let user = default_config_dir().map(|dir| rules::of_user(&dir));
-    let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
+fn check_policies() -> Vec<DoctorFinding> {
+    let user = default_config_dir().map(|dir| rules::user_policy_path(&dir));
+    let here = env::current_dir().map(|dir| rules::workspace_policy_path(&dir));
     let user = user.map(|file| (rules::check_named(&file), file));
     let here = here.ok().map(|file| (rules::check_found(&file), file));
     let files = user.into_iter().chain(here);
@@ -157,7 +161,7 @@ fn policies() -> Vec<DoctorFinding> {
 }
 
 /// Returns the number of trusted workspaces.
-fn trusted(state_dir: &Path) -> DoctorFinding {
+fn check_trust(state_dir: &Path) -> DoctorFinding {
     let all = WorkspaceTrustStore::new(state_dir).all();
     let counted = all.map(|all| match all.len() {
         0 => "no workspace".to_owned(),
@@ -167,7 +171,7 @@ fn trusted(state_dir: &Path) -> DoctorFinding {
 }
 
 /// Checks the token file.
-fn tokens(state_dir: &Path) -> DoctorFinding {
+fn check_tokens(state_dir: &Path) -> DoctorFinding {
     let file = net::token_file(state_dir);
     let shown = file.display();
     match net::check_tokens(&file) {
@@ -178,23 +182,23 @@ fn tokens(state_dir: &Path) -> DoctorFinding {
     }
 }
 
-fn shell(path: &OsStr) -> DoctorFinding {
+fn check_shell(path: &OsStr) -> DoctorFinding {
     let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
-    let found = find(name, path).map(|found| found.display().to_string());
+    let found = find_in_path(name, path).map(|found| found.display().to_string());
     found
         .ok_or_else(|| format!("{name} is not in PATH; /run needs it"))
         .into()
 }
 
-fn git(path: &OsStr) -> DoctorFinding {
+fn check_git(path: &OsStr) -> DoctorFinding {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
-    match find(name, path) {
+    match find_in_path(name, path) {
         Some(found) => DoctorFinding::Sound(found.display().to_string()),
         None => DoctorFinding::Note("not in PATH; nothing needs it".to_owned()),
     }
 }
 
-fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
+fn find_in_path(name: &str, path: &OsStr) -> Option<PathBuf> {
     let mut candidates = env::split_paths(path).map(|dir| dir.join(name));
     candidates.find(|file| file.is_file())
 }

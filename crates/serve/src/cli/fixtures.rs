@@ -7,7 +7,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use anyhow::{Result, anyhow};
 use harn_conformance::{ConformanceRule, find_fixture, fixtures, verify};
 use harn_terminal::{
-    console::{complain, print, wrong_use},
+    console::{as_command_line_error, print, print_error},
     text,
 };
 
@@ -22,7 +22,7 @@ pub(super) fn run(command: FixturesCommand) -> Result<ExitCode> {
                 .collect();
             print(&text::table(["NAME", "SHOWS"], &rows))?;
         }
-        FixturesCommand::Show { name } => print(fixture(&name)?)?,
+        FixturesCommand::Show { name } => print(fixture_text(&name)?)?,
         FixturesCommand::Rules => {
             let rows: Vec<_> = ConformanceRule::ALL
                 .iter()
@@ -35,10 +35,10 @@ pub(super) fn run(command: FixturesCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fixture(name: &str) -> Result<&'static str> {
+fn fixture_text(name: &str) -> Result<&'static str> {
     find_fixture(name).ok_or_else(|| {
         let hint = text::did_you_mean(name, fixtures().iter().map(|fixture| fixture.name));
-        wrong_use(anyhow!(
+        as_command_line_error(anyhow!(
             "there is no fixture `{name}`; {hint}`harn-serve fixtures list` names them all"
         ))
     })
@@ -52,7 +52,7 @@ fn verify_all(files: &[PathBuf], json: bool) -> Result<ExitCode> {
         let verdict = verify(path, json, printed)?;
         findings += verdict.findings;
         if let Some(error) = verdict.unread {
-            complain(format_args!("{}: {error}", path.display()));
+            print_error(format_args!("{}: {error}", path.display()));
             unread = true;
         }
     }
@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn unknown_fixture_name_suggests_similar_names() {
-        let error = fixture("trun").unwrap_err().to_string();
+        let error = fixture_text("trun").unwrap_err().to_string();
         assert!(error.contains("did you mean `turn`"), "{error}");
-        let error = fixture("zzzzzz").unwrap_err().to_string();
+        let error = fixture_text("zzzzzz").unwrap_err().to_string();
         assert!(!error.contains("did you mean"), "{error}");
     }
 }

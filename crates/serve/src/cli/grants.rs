@@ -7,16 +7,16 @@ use std::{
 };
 
 use anyhow::Result;
-use harn_model::{Grant, GrantEffect, Timestamp, rfc3339};
+use harn_model::{Grant, GrantEffect, Timestamp, format_rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
-    console::{complain, print},
-    paint::visible,
+    console::{print, print_error},
+    paint::escape_controls,
     text,
 };
 use serde::Serialize;
 
-use super::{absolute, args::GrantsCommand, one_line, print_json, session_ids::same_dir};
+use super::{absolute_path, args::GrantsCommand, one_line, print_json, session_ids::is_same_dir};
 use crate::{SystemClock, rules::GrantStore};
 
 pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {
@@ -39,7 +39,9 @@ pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> 
 
 fn list(grants: &GrantStore, place: Option<&Path>, json: bool) -> Result<ExitCode> {
     let everywhere = grants.all()?;
-    let place = place.map(|dir| absolute("--workspace", dir)).transpose()?;
+    let place = place
+        .map(|dir| absolute_path("--workspace", dir))
+        .transpose()?;
     let place: Option<PathBuf> = place.map(|dir| dir.components().collect());
     let count = everywhere.len();
     let shown: Vec<_> = everywhere
@@ -47,18 +49,18 @@ fn list(grants: &GrantStore, place: Option<&Path>, json: bool) -> Result<ExitCod
         .filter(|(grant, _)| {
             place
                 .as_deref()
-                .is_none_or(|dir| same_dir(Path::new(&grant.workspace), dir))
+                .is_none_or(|dir| is_same_dir(Path::new(&grant.workspace), dir))
         })
         .collect();
     if json {
-        let shown: Vec<_> = shown.iter().map(GrantListRow::of).collect();
+        let shown: Vec<_> = shown.iter().map(GrantListRow::from_grant).collect();
         return print_json(&shown);
     }
     let elsewhere = count - shown.len();
     let mut out = match (&place, shown.is_empty()) {
         (Some(dir), true) => format!("no grants for {}\n", dir.display()),
         (None, true) => format!("no grants in {}\n", grants.path().display()),
-        (_, false) => readable(&shown, SystemClock::new().now()),
+        (_, false) => format_grants(&shown, SystemClock::new().now()),
     };
     if elsewhere > 0 {
         // Writing to a string does not fail.
@@ -72,12 +74,12 @@ fn list(grants: &GrantStore, place: Option<&Path>, json: bool) -> Result<ExitCod
 }
 
 /// Formats each grant in three lines, without cutting off anything that it covers.
-fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
+fn format_grants(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
     let mut out = String::new();
     for (grant, at) in grants {
-        let effect = word(grant.effect);
-        let when = text::age(now, *at);
-        let tool = visible(&grant.tool);
+        let effect = effect_word(grant.effect);
+        let when = text::format_age(now, *at);
+        let tool = escape_controls(&grant.tool);
         let what = harn_policy::describe_whole(grant);
         let _ = writeln!(out, "{}  {effect:<5}  {tool}  {when}", grant.id);
         let indent = " ".repeat(grant.id.len() + 2);
@@ -87,7 +89,7 @@ fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
     out
 }
 
-fn word(effect: GrantEffect) -> &'static str {
+fn effect_word(effect: GrantEffect) -> &'static str {
     match effect {
         GrantEffect::Allow => "allow",
         GrantEffect::Deny => "deny",
@@ -104,11 +106,11 @@ struct GrantListRow<'a> {
 }
 
 impl<'a> GrantListRow<'a> {
-    fn of((grant, at): &'a (Grant, Timestamp)) -> Self {
+    fn from_grant((grant, at): &'a (Grant, Timestamp)) -> Self {
         Self {
             grant,
             description: harn_policy::describe_whole(grant),
-            granted_at: rfc3339(*at),
+            granted_at: format_rfc3339(*at),
         }
     }
 }
@@ -124,7 +126,7 @@ fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
         wrong = true;
         let names = known.iter().map(|(grant, _)| grant.id.as_str());
         let near = text::did_you_mean(id, names);
-        complain(format_args!(
+        print_error(format_args!(
             "there is no grant {id}; {near}`harn-serve grants list --all` lists them"
         ));
     }
@@ -135,7 +137,12 @@ fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
     let mut out = String::new();
     for grant in &gone {
         let what = one_line(&harn_policy::describe_whole(grant));
-        let _ = writeln!(out, "forgot {}: {} {what}", grant.id, word(grant.effect));
+        let _ = writeln!(
+            out,
+            "forgot {}: {} {what}",
+            grant.id,
+            effect_word(grant.effect)
+        );
     }
     if gone.is_empty() {
         out.push_str("there was nothing to forget\n");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use harn_terminal::console::wrong_use;
+use harn_terminal::console::as_command_line_error;
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
@@ -18,7 +18,7 @@ use tracing_subscriber::{
     layer::SubscriberExt,
 };
 
-use super::{args::LogArgs, no_color};
+use super::{args::LogArgs, is_color_disabled};
 use crate::private;
 
 pub(super) fn start(args: &LogArgs) -> Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn start(args: &LogArgs) -> Result<()> {
     };
     let stderr = fmt::layer()
         .with_writer(io::stderr)
-        .with_ansi(!no_color() && io::stderr().is_terminal())
+        .with_ansi(!is_color_disabled() && io::stderr().is_terminal())
         .without_time()
         .with_filter(targets(on_stderr));
     let file = file.map(|file| {
@@ -60,8 +60,8 @@ fn targets(level: LevelFilter) -> Targets {
 
 /// Opens the log file, readable only by its owner because a log may reveal the work.
 fn open(path: &Path) -> Result<File> {
-    let opened = private::file().create(true).append(true).open(path);
+    let opened = private::file_options().create(true).append(true).open(path);
     opened
         .with_context(|| format!("--log-file {}", path.display()))
-        .map_err(wrong_use)
+        .map_err(as_command_line_error)
 }

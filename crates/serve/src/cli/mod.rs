@@ -32,8 +32,8 @@ use harn_runtime::Agent;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach;
 use harn_terminal::{
-    console::{CommandLineError, complain, note, print, wrong_use},
-    paint::visible,
+    console::{CommandLineError, as_command_line_error, print, print_error, print_note},
+    paint::escape_controls,
 };
 use harn_tools::skills::SkillMatching;
 use serde::Serialize;
@@ -44,7 +44,7 @@ use self::args::{
 use crate::{
     ListenOptions, ServeOptions, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen,
-    options::{TOKEN_VARIABLE, environment},
+    options::{TOKEN_VARIABLE, read_env_var},
     rules,
     skill_places::skill_places,
 };
@@ -52,18 +52,18 @@ use crate::{
 /// Parses the command line and runs the command.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = args();
+    let args = parse_args();
     let done = logging::start(&args.log).and_then(|()| dispatch(args.command));
     done.unwrap_or_else(|error| {
         let wrong = error.is::<CommandLineError>();
-        complain(format_args!("{error:#}"));
+        print_error(format_args!("{error:#}"));
         ExitCode::from(if wrong { 2 } else { 1 })
     })
 }
 
 /// Parses the command line. The editors' `acp` is recognised without the parser, which saves some 400 KB at the
 /// start.
-fn args() -> CliArgs {
+fn parse_args() -> CliArgs {
     let mut words = std::env::args_os().skip(1);
     match (words.next(), words.next()) {
         (Some(word), None) if word == "acp" => CliArgs::just_acp(),
@@ -73,10 +73,10 @@ fn args() -> CliArgs {
 
 fn dispatch(command: CliCommand) -> Result<ExitCode> {
     match command {
-        CliCommand::Acp(args) if args.doctor => doctor::run(&args.serve.places.options()?),
-        CliCommand::Acp(args) => acp(args),
+        CliCommand::Acp(args) if args.doctor => doctor::run(&args.serve.places.into_options()?),
+        CliCommand::Acp(args) => run_acp(args),
         #[cfg(feature = "threads")]
-        CliCommand::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
+        CliCommand::Threads { serve, cwd } => run_threads(serve, cwd.as_deref()),
         CliCommand::Serve(args) => serve_network(args),
         #[cfg(feature = "terminal")]
         CliCommand::Run {
@@ -86,47 +86,47 @@ fn dispatch(command: CliCommand) -> Result<ExitCode> {
         } => run::run(serve, &dialect, run),
         #[cfg(feature = "terminal")]
         CliCommand::Attach { state, attach } => {
-            let token = environment(TOKEN_VARIABLE).and_then(|token| token.into_string().ok());
+            let token = read_env_var(TOKEN_VARIABLE).and_then(|token| token.into_string().ok());
             let clock = Arc::new(crate::SystemClock::new());
-            let attached = attach::run(state.dir()?, attach, token, clock);
-            crate::workshop::waiting_room()?.block_on(attached)
+            let attached = attach::run(state.resolve_dir()?, attach, token, clock);
+            crate::workshop::build_waiting_runtime()?.block_on(attached)
         }
-        CliCommand::Sessions { places, command } => sessions::run(&places.options()?, command),
-        CliCommand::Grants { state, command } => grants::run(&state.dir()?, command),
-        CliCommand::Trust { state, trust } => trust::run(&state.dir()?, trust),
+        CliCommand::Sessions { places, command } => sessions::run(&places.into_options()?, command),
+        CliCommand::Grants { state, command } => grants::run(&state.resolve_dir()?, command),
+        CliCommand::Trust { state, trust } => trust::run(&state.resolve_dir()?, trust),
         CliCommand::Skills(args) => skills::run(args),
         #[cfg(feature = "conformance")]
         CliCommand::Fixtures { command } => fixtures::run(command),
         CliCommand::Schema { name, out } => schema::run(name, out),
-        CliCommand::Doctor { places } => doctor::run(&places.options()?),
+        CliCommand::Doctor { places } => doctor::run(&places.into_options()?),
     }
 }
 
-fn acp(args: AcpArgs) -> Result<ExitCode> {
+fn run_acp(args: AcpArgs) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking ACP on stdin and stdout, as an editor does; \
                     to talk to the agent here: harn-serve run \"your question\"";
-        note(hint);
+        print_note(hint);
     }
     let (agent, mut options) = load(args.serve)?;
     options.profile = args.dialect.profile;
     options.host_bridge = args.bridge.host_bridge;
     options.terminal_auth = doctor::as_terminal_auth();
     match args.listen {
-        Some(at) => acp_stdio_and_listen(agent, options, args.network.listen(at))?,
+        Some(at) => acp_stdio_and_listen(agent, options, args.network.into_listen_options(at))?,
         None => acp_stdio_with(agent, options)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(feature = "threads")]
-fn threads(serve: AgentArgs, cwd: Option<&Path>) -> Result<ExitCode> {
+fn run_threads(serve: AgentArgs, cwd: Option<&Path>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking threads and turns on stdin and stdout, a JSON-RPC message a line; \
                     to talk to the agent here: harn-serve run \"your question\"";
-        note(hint);
+        print_note(hint);
     }
-    let directory = directory(cwd).map_err(wrong_use)?;
+    let directory = resolve_working_dir(cwd).map_err(as_command_line_error)?;
     let (agent, mut options) = load(serve)?;
     options.directory = Some(directory);
     crate::threads_stdio_with(agent, options)?;
@@ -134,7 +134,7 @@ fn threads(serve: AgentArgs, cwd: Option<&Path>) -> Result<ExitCode> {
 }
 
 fn serve_network(args: ServeArgs) -> Result<ExitCode> {
-    let directory = directory(args.cwd.as_deref()).map_err(wrong_use)?;
+    let directory = resolve_working_dir(args.cwd.as_deref()).map_err(as_command_line_error)?;
     let (agent, mut options) = load(args.serve)?;
     options.profile = args.dialect.profile;
     options.host_bridge = args.bridge.host_bridge;
@@ -142,18 +142,18 @@ fn serve_network(args: ServeArgs) -> Result<ExitCode> {
     let at = ListenOptions {
         #[cfg(feature = "page")]
         open: args.open,
-        ..args.network.listen(args.listen)
+        ..args.network.into_listen_options(args.listen)
     };
     listen(agent, options, at)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the working directory: that of `--cwd`, else the current one.
-fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
+fn resolve_working_dir(cwd: Option<&Path>) -> Result<PathBuf> {
     let dir = cwd.unwrap_or(Path::new("."));
     let context = || format!("--cwd {}", dir.display());
     // As the user wrote it, including links, because they know it by that name.
-    let absolute = absolute("--cwd", dir)?;
+    let absolute = absolute_path("--cwd", dir)?;
     let found = absolute.metadata().with_context(context)?;
     ensure!(found.is_dir(), "{}: it is not a directory", context());
     // A `.` at the end would be part of every path shown.
@@ -162,14 +162,14 @@ fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
 
 impl NetworkArgs {
     /// Returns the options to listen, with the token of the environment if there is one.
-    fn listen(self, address: String) -> ListenOptions {
+    fn into_listen_options(self, address: String) -> ListenOptions {
         ListenOptions {
             tls: self.tls_cert.zip(self.tls_key),
             hosts: self.allow_host,
             origins: self.allow_origin,
             insecure: self.insecure_listen,
             // A value that is not text is rejected like any other invalid token.
-            token: environment(TOKEN_VARIABLE).map(|token| token.to_string_lossy().into_owned()),
+            token: read_env_var(TOKEN_VARIABLE).map(|token| token.to_string_lossy().into_owned()),
             ..ListenOptions::new(address)
         }
     }
@@ -179,29 +179,29 @@ impl NetworkArgs {
 fn load(serve: AgentArgs) -> Result<(Arc<dyn Agent>, ServeOptions)> {
     let permissions = serve.permissions;
     let options = ServeOptions {
-        policy_files: named_policies(permissions.policy)?,
+        policy_files: resolve_policy_files(permissions.policy)?,
         config_dir: default_config_dir(),
         mode: permissions.mode.unwrap_or_default(),
         ask_timeout: permissions.ask_timeout,
-        host_call_timeout: chosen_host_call_timeout().map_err(wrong_use)?,
-        skills: skill_places(named_folders(serve.tools.skill_dir)?),
+        host_call_timeout: chosen_host_call_timeout().map_err(as_command_line_error)?,
+        skills: skill_places(check_skill_folders(serve.tools.skill_dir)?),
         skill_matching: SkillMatching {
             strategy: serve.tools.skill_match,
             ..SkillMatching::default()
         },
         tool_search: serve.tools.tool_search,
-        ..serve.places.options()?
+        ..serve.places.into_options()?
     };
-    let agent = serve.engine.load().map_err(wrong_use)?;
+    let agent = serve.engine.load().map_err(as_command_line_error)?;
     Ok((agent, options))
 }
 
 /// Checks the skill folders of the command line: a missing one was mistyped.
-fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+fn check_skill_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     match folders.iter().find(|folder| !folder.is_dir()) {
         Some(missing) => {
             let missing = missing.display();
-            Err(wrong_use(anyhow!(
+            Err(as_command_line_error(anyhow!(
                 "--skill-dir {missing}: there is no such folder"
             )))
         }
@@ -211,51 +211,51 @@ fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
 
 /// Checks the policies of the command line now, so that a wrong one is rejected before a client relies on it;
 /// all others are read when a call needs them.
-fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+fn resolve_policy_files(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let named = |file: PathBuf| {
         rules::check_named(&file).map_err(|error| anyhow!("--policy {error}"))?;
         // It must mean the same file in each working directory.
-        absolute("--policy", &file)
+        absolute_path("--policy", &file)
     };
     let files = files.into_iter().map(named).collect::<Result<_>>();
-    files.map_err(wrong_use)
+    files.map_err(as_command_line_error)
 }
 
 impl StorageArgs {
     /// Returns options with these directories, and defaults otherwise.
-    fn options(self) -> Result<ServeOptions> {
+    fn into_options(self) -> Result<ServeOptions> {
         let sessions = self.sessions_dir.as_deref();
-        let sessions = sessions.map(|dir| absolute("--sessions-dir", dir));
+        let sessions = sessions.map(|dir| absolute_path("--sessions-dir", dir));
         Ok(ServeOptions {
-            sessions_dir: sessions.transpose().map_err(wrong_use)?,
-            ..ServeOptions::new(self.state.dir()?)
+            sessions_dir: sessions.transpose().map_err(as_command_line_error)?,
+            ..ServeOptions::new(self.state.resolve_dir()?)
         })
     }
 }
 
 impl StateDir {
     /// Returns the selected directory, or the default.
-    fn dir(self) -> Result<PathBuf> {
+    fn resolve_dir(self) -> Result<PathBuf> {
         match self.state_dir {
             // Sessions must not move when the working directory changes.
-            Some(dir) => absolute("--state-dir", &dir).map_err(wrong_use),
+            Some(dir) => absolute_path("--state-dir", &dir).map_err(as_command_line_error),
             None => default_state_dir(),
         }
     }
 }
 
 /// Returns whether the environment forbids colours.
-fn no_color() -> bool {
-    environment("NO_COLOR").is_some_and(|value| !value.is_empty())
+fn is_color_disabled() -> bool {
+    read_env_var("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Returns the whole text on one line, with control characters escaped.
 fn one_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n")
+    escape_controls(text).replace('\n', "\\n")
 }
 
 /// Returns the path of a flag as an absolute one, which does not depend on the working directory.
-fn absolute(flag: &str, path: &Path) -> Result<PathBuf> {
+fn absolute_path(flag: &str, path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("{flag} {}", path.display()))
 }
 

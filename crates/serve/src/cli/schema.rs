@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow};
 use harn_terminal::{
-    console::{print, wrong_use},
+    console::{as_command_line_error, print},
     text,
 };
 use serde_json::Value;
@@ -36,23 +36,23 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
             }
         }
         (Some(name), None) => {
-            let wanted = stem(&name);
-            match schemas().find(|(file, _)| stem(file) == wanted) {
+            let wanted = schema_name(&name);
+            match schemas().find(|(file, _)| schema_name(file) == wanted) {
                 Some((_, schema)) => print(schema)?,
                 None => {
-                    let names = schemas().map(|(file, _)| stem(file));
+                    let names = schemas().map(|(file, _)| schema_name(file));
                     let hint = text::did_you_mean(wanted, names);
                     let error = anyhow!(
                         "there is no schema `{name}`; {hint}`harn-serve schema` names them all"
                     );
-                    return Err(wrong_use(error));
+                    return Err(as_command_line_error(error));
                 }
             }
         }
         (None, None) => {
             let mut rows = Vec::new();
             for (file, schema) in schemas() {
-                rows.push([stem(file).into(), about(schema)?.into()]);
+                rows.push([schema_name(file).into(), first_sentence(schema)?.into()]);
             }
             print(&text::table(["NAME", "DESCRIBES"], &rows))?;
         }
@@ -60,12 +60,12 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn stem(file: &str) -> &str {
+fn schema_name(file: &str) -> &str {
     file.trim_end_matches(ENDING)
 }
 
 /// Returns the first sentence of a schema's description.
-fn about(schema: &str) -> Result<String> {
+fn first_sentence(schema: &str) -> Result<String> {
     let schema: Value = serde_json::from_str(schema)?;
     let text = schema["description"].as_str().unwrap_or_default();
     let first = text.split_once(". ").map_or(text, |(first, _)| first);

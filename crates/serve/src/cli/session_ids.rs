@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use harn_journal::{JournalError, SessionSummary, Store};
 use harn_model::SessionId;
 use harn_terminal::{
-    session_ids::{is_begun, named},
+    session_ids::{join_ids, matches_prefix},
     text::did_you_mean,
 };
 
@@ -17,21 +17,23 @@ const LAST: &str = "last";
 ///
 /// A word that matches no listed session is returned as it is if the store has it: only the store knows the
 /// sessions of workers and damaged ones.
-pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
+pub(super) fn find_stored_session(store: &dyn Store, word: &str) -> Result<SessionId> {
     let sessions = store.list()?.sessions;
     let ids = || sessions.iter().map(|it| &it.meta.thread_id);
     if let Some(id) = ids().find(|id| id.as_str() == word) {
         return Ok(id.clone());
     }
     if word == LAST {
-        let last = last(store, sessions, |_| true);
+        let last = find_last(store, sessions, |_| true);
         return last.ok_or_else(|| anyhow!("there is no session with a prompt yet"));
     }
-    let begun: Vec<_> = ids().filter(|id| is_begun(id.as_str(), word)).collect();
+    let begun: Vec<_> = ids()
+        .filter(|id| matches_prefix(id.as_str(), word))
+        .collect();
     match begun.as_slice() {
         [one] if !word.is_empty() => Ok((*one).clone()),
         [_, _, ..] if !word.is_empty() => {
-            let ids = named(begun.iter().map(|id| id.as_str()));
+            let ids = join_ids(begun.iter().map(|id| id.as_str()));
             bail!("several sessions begin with {word}: {ids}")
         }
         _ => {
@@ -49,15 +51,15 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
 
 /// Returns the session of a directory that changed last, has a prompt and is not archived.
 #[cfg(feature = "terminal")]
-pub(super) fn last_of(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
+pub(super) fn find_last_of_directory(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
     let sessions = store.list()?.sessions;
     // Sessions of other principals are not continued here.
-    Ok(last(store, sessions, |it| {
-        it.meta.principal.is_none() && same_dir(&it.meta.directory, dir)
+    Ok(find_last(store, sessions, |it| {
+        it.meta.principal.is_none() && is_same_dir(&it.meta.directory, dir)
     }))
 }
 
-fn last(
+fn find_last(
     store: &dyn Store,
     sessions: Vec<SessionSummary>,
     wanted: impl Fn(&SessionSummary) -> bool,
@@ -74,6 +76,6 @@ pub(super) fn has_prompt(store: &dyn Store, session: &SessionSummary) -> bool {
 }
 
 /// Returns whether two paths are the same directory, as text or after following links.
-pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 use harn_runtime::Clock;
-use harn_terminal::console::{complain, print};
+use harn_terminal::console::{print, print_error};
 use harn_tools::skills::workspace_root;
 
 use crate::{SystemClock, options::home_dir, trust::WorkspaceTrustStore};
@@ -59,13 +59,13 @@ fn revoke(trusted: &WorkspaceTrustStore, workspace: &Path) -> Result<ExitCode> {
         ))?;
         return Ok(ExitCode::SUCCESS);
     }
-    match trusted.covering(workspace)? {
-        Some(above) => complain(format_args!(
+    match trusted.find_covering(workspace)? {
+        Some(above) => print_error(format_args!(
             "{} is trusted because {} is; revoke that",
             workspace.display(),
             above.display()
         )),
-        None => complain(format_args!("{} was not trusted", workspace.display())),
+        None => print_error(format_args!("{} was not trusted", workspace.display())),
     }
     Ok(ExitCode::FAILURE)
 }

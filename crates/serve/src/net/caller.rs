@@ -22,7 +22,7 @@ impl PortConnection {
     }
 
     /// Assigns a principal to the connection; returns whether its quota allows that.
-    pub(super) fn is(&self, principal: &Principal) -> bool {
+    pub(super) fn assign_principal(&self, principal: &Principal) -> bool {
         if self.is_known() {
             return true;
         }
@@ -43,14 +43,17 @@ mod tests {
     #[test]
     fn principal_is_limited_to_its_quota() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
-        let shares = Arc::new(ClientQuotas::of(8));
+        let shares = Arc::new(ClientQuotas::new(8));
         let call = |principal: &Principal| {
             let caller = PortConnection::new(shares.clone());
-            caller.is(principal).then_some(caller)
+            caller.assign_principal(principal).then_some(caller)
         };
         let mut of_ada: Vec<_> = std::iter::from_fn(|| call(&ada)).collect();
         assert_eq!(of_ada.len(), 6);
-        assert!(of_ada[0].is(&ada) && of_ada[0].is_known(), "one seat each");
+        assert!(
+            of_ada[0].assign_principal(&ada) && of_ada[0].is_known(),
+            "one seat each"
+        );
         assert!(call(&bob).is_some());
         of_ada.pop();
         assert!(call(&ada).is_some());

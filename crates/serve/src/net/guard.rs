@@ -83,43 +83,46 @@ pub(crate) async fn check(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let origin = match guard.meant_for_us(&request) {
+    let origin = match guard.check_host_and_origin(&request) {
         Ok(origin) => origin,
         Err(refused) => return refused.answer(&request),
     };
     if let Some(origin) = &origin
         && cors::is_preflight(&request)
     {
-        return cors::preflight(origin);
+        return cors::answer_preflight(origin);
     }
-    let mut response = match guard.principal(request.method(), request.headers()) {
-        Ok(principal) if !seated(&request, &principal) => listener::too_many(&request),
+    let mut response = match guard.authenticate(request.method(), request.headers()) {
+        Ok(principal) if !assign_slot(&request, &principal) => listener::reject_too_many(&request),
         Ok(principal) => {
-            hide(request.headers_mut());
+            hide_credentials(request.headers_mut());
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
         Err(_) if public::is_public(request.method(), request.uri().path()) => {
-            hide(request.headers_mut());
+            hide_credentials(request.headers_mut());
             next.run(request).await
         }
         Err(refused) => refused.answer(&request),
     };
     if let Some(origin) = origin {
-        cors::allow(response.headers_mut(), origin);
+        cors::add_allow_headers(response.headers_mut(), origin);
     }
     response
 }
 
 /// Returns whether the principal's quota allows this connection.
-fn seated(request: &Request, principal: &Principal) -> bool {
+fn assign_slot(request: &Request, principal: &Principal) -> bool {
     let caller = request.extensions().get::<PortConnection>();
-    caller.is_none_or(|caller| caller.is(principal))
+    caller.is_none_or(|caller| caller.assign_principal(principal))
 }
 
 impl PortGuard {
     /// Checks host and origin; returns the origin, if there is one.
-    fn meant_for_us(&self, request: &Request) -> Result<Option<HeaderValue>, AccessRefusal> {
+    fn check_host_and_origin(
+        &self,
+        request: &Request,
+    ) -> Result<Option<HeaderValue>, AccessRefusal> {
         let headers = request.headers();
         // HTTP/2 has the name in the URI, and may repeat it in the header; HTTP/1 the other way round.
         let in_uri = request.uri().authority().map(|name| name.as_str());
@@ -128,7 +131,7 @@ impl PortGuard {
         let mut names = [in_uri, named.map_err(|_| WRONG_HOST)?]
             .into_iter()
             .flatten();
-        if !names.clone().all(|name| self.authorities.host(name)) {
+        if !names.clone().all(|name| self.authorities.allows_host(name)) {
             return Err(WRONG_HOST);
         }
         names.next().ok_or(HOST_MISSING)?;
@@ -137,39 +140,47 @@ impl PortGuard {
             return Ok(None);
         };
         let text = origin.to_str().map_err(|_| WRONG_ORIGIN)?;
-        match self.authorities.origin(text) {
+        match self.authorities.allows_origin(text) {
             true => Ok(Some(origin.clone())),
             false => Err(WRONG_ORIGIN),
         }
     }
 
     /// Returns the principal of a request.
-    fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
+    fn authenticate(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Principal, AccessRefusal> {
         let given = headers.get_all(header::AUTHORIZATION).iter();
-        let offered = protocols(headers)
+        let offered = offered_protocols(headers)
             .filter_map(|name| name.strip_prefix(BEARER_PROTOCOL))
             .filter(|_| is_upgrade(method, headers));
         let token = match at_most_one(given, WRONG_TOKEN)? {
-            Some(value) => bearer(value.as_bytes()).ok_or(WRONG_TOKEN)?,
+            Some(value) => parse_bearer(value.as_bytes()).ok_or(WRONG_TOKEN)?,
             None => match at_most_one(offered, WRONG_TOKEN)? {
                 Some(token) => token.as_bytes(),
-                None => return self.signed_in(method, headers),
+                None => return self.authenticate_by_cookie(method, headers),
             },
         };
-        let principal = self.tokens.principal(token).cloned();
+        let principal = self.tokens.find_principal(token).cloned();
         principal.ok_or(WRONG_TOKEN)
     }
 
     /// Returns the principal of a request by its cookie.
-    fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
+    fn authenticate_by_cookie(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Principal, AccessRefusal> {
         // Another port of this host may have added one.
-        let cookie = at_most_one(self.cookies.given(headers), WRONG_COOKIE)?;
+        let cookie = at_most_one(self.cookies.find_values(headers), WRONG_COOKIE)?;
         let cookie = cookie.ok_or(TOKEN_MISSING)?;
         if !self.is_for_our_page(method, headers) {
             return Err(COOKIE_ELSEWHERE);
         }
-        let principal = self.cookies.name_in(cookie);
-        let principal = principal.and_then(|name| self.tokens.named(name));
+        let principal = self.cookies.verified_name(cookie);
+        let principal = principal.and_then(|name| self.tokens.find_named(name));
         principal.ok_or(WRONG_COOKIE)
     }
 
@@ -184,7 +195,7 @@ impl PortGuard {
         let origin = match headers.get(header::ORIGIN) {
             Some(origin) => origin
                 .to_str()
-                .is_ok_and(|origin| self.authorities.own_origin(origin)),
+                .is_ok_and(|origin| self.authorities.is_own_origin(origin)),
             None => only_reads,
         };
         site && origin
@@ -203,7 +214,7 @@ fn at_most_one<T>(
     }
 }
 
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+fn parse_bearer(value: &[u8]) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"bearer ";
     let (scheme, token) = value.split_at_checked(SCHEME.len())?;
     scheme
@@ -217,7 +228,7 @@ fn is_upgrade(method: &Method, headers: &HeaderMap) -> bool {
     websocket && method == Method::GET
 }
 
-fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn offered_protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
     offered
         .filter_map(|names| names.to_str().ok())
@@ -226,15 +237,15 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 /// Removes the credentials: no route needs them, and a removed header cannot be logged.
-fn hide(headers: &mut HeaderMap) {
+fn hide_credentials(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
     headers.remove(header::COOKIE);
-    hide_protocol(headers);
+    hide_token_protocol(headers);
 }
 
 /// Removes the token from the offered protocols.
-fn hide_protocol(headers: &mut HeaderMap) {
-    let rest: Vec<_> = protocols(headers)
+fn hide_token_protocol(headers: &mut HeaderMap) {
+    let rest: Vec<_> = offered_protocols(headers)
         .filter(|name| !name.starts_with(BEARER_PROTOCOL))
         .filter_map(|name| HeaderValue::from_str(name).ok())
         .collect();
@@ -247,12 +258,12 @@ fn hide_protocol(headers: &mut HeaderMap) {
 impl AccessRefusal {
     fn answer(self, request: &Request) -> Response {
         let Self(status, words) = self;
-        challenge(refusal(request, status, words))
+        add_challenge(refusal(request, status, words))
     }
 }
 
 /// Adds the authentication scheme to a response with status 401.
-pub(super) fn challenge(mut response: Response) -> Response {
+pub(super) fn add_challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         let scheme = HeaderValue::from_static("Bearer");
         let headers = response.headers_mut();

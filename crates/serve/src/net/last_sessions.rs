@@ -60,8 +60,8 @@ impl LastSessionFile {
 }
 
 impl SessionMemory for LastSessionFile {
-    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
-        let found = self.0.look(|table| {
+    fn last_session(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
+        let found = self.0.read_with(|table| {
             let mut rows = table.last.iter();
             let row = rows.find(|row| row.is_of(principal, directory))?;
             Some(row.session.clone())
@@ -76,7 +76,7 @@ impl SessionMemory for LastSessionFile {
         let remembered = self.0.change(|table| {
             table.last.retain(|row| !row.is_of(principal, directory));
             table.last.push(LastSessionRow {
-                principal: principal.recorded(),
+                principal: principal.recorded_name(),
                 directory: directory.to_owned(),
                 session: session.clone(),
             });
@@ -108,7 +108,7 @@ mod tests {
         let file = LastSessionFile::new(&folder);
         let (owner, ann) = (Principal::owner(), Principal::new("ann"));
         let (here, there) = (Path::new("/here"), Path::new("/there"));
-        assert_eq!(file.last(&owner, here), None);
+        assert_eq!(file.last_session(&owner, here), None);
         assert!(!folder.exists(), "looking makes nothing");
         file.remember(&owner, here, &"s1".into());
         file.remember(&owner, there, &"s2".into());
@@ -116,12 +116,15 @@ mod tests {
         file.remember(&owner, here, &"s4".into());
         // Another process sees it.
         let file = LastSessionFile::new(&folder);
-        assert_eq!(file.last(&owner, here), Some("s4".into()));
-        assert_eq!(file.last(&owner, there), Some("s2".into()));
-        assert_eq!(file.last(&ann, here), Some("s3".into()));
-        assert_eq!(file.last(&ann, there), None);
+        assert_eq!(file.last_session(&owner, here), Some("s4".into()));
+        assert_eq!(file.last_session(&owner, there), Some("s2".into()));
+        assert_eq!(file.last_session(&ann, here), Some("s3".into()));
+        assert_eq!(file.last_session(&ann, there), None);
         // A slash at the end makes no other directory.
-        assert_eq!(file.last(&ann, Path::new("/here/")), Some("s3".into()));
+        assert_eq!(
+            file.last_session(&ann, Path::new("/here/")),
+            Some("s3".into())
+        );
     }
 
     #[test]
@@ -133,10 +136,10 @@ mod tests {
         for n in 0..=MOST {
             file.remember(&owner, &directory(n), &format!("s{n}").as_str().into());
         }
-        assert_eq!(file.last(&owner, &directory(0)), None);
-        assert_eq!(file.last(&owner, &directory(1)), Some("s1".into()));
+        assert_eq!(file.last_session(&owner, &directory(0)), None);
+        assert_eq!(file.last_session(&owner, &directory(1)), Some("s1".into()));
         let last = SessionId::from(format!("s{MOST}").as_str());
-        assert_eq!(file.last(&owner, &directory(MOST)), Some(last));
+        assert_eq!(file.last_session(&owner, &directory(MOST)), Some(last));
     }
 
     #[test]
@@ -145,9 +148,9 @@ mod tests {
         fs::write(state.path().join(FILE), "last = 3").unwrap();
         let file = LastSessionFile::new(state.path());
         let (owner, here) = (Principal::owner(), Path::new("/here"));
-        assert_eq!(file.last(&owner, here), None);
+        assert_eq!(file.last_session(&owner, here), None);
         file.remember(&owner, here, &"s1".into());
-        assert_eq!(file.last(&owner, here), Some("s1".into()));
+        assert_eq!(file.last_session(&owner, here), Some("s1".into()));
     }
 
     /// A failed write only loses the entry.
@@ -158,6 +161,6 @@ mod tests {
         let file = LastSessionFile::new(state.path());
         let (owner, here) = (Principal::owner(), Path::new("/here"));
         file.remember(&owner, here, &"s1".into());
-        assert_eq!(file.last(&owner, here), None);
+        assert_eq!(file.last_session(&owner, here), None);
     }
 }

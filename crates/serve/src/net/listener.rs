@@ -54,8 +54,8 @@ pub(super) async fn serve(
 ) {
     let room = Arc::new(Semaphore::new(connections));
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
-    let full = Router::new().fallback(async |request: Request| too_many(&request));
-    let shares = Arc::new(ClientQuotas::of(connections));
+    let full = Router::new().fallback(async |request: Request| reject_too_many(&request));
+    let shares = Arc::new(ClientQuotas::new(connections));
     let served = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -81,7 +81,7 @@ pub(super) async fn serve(
         let ending = ending.clone();
         served.spawn(async move {
             let _seat = seat;
-            if let Err(error) = connection(stream, tls, router, caller, ending).await {
+            if let Err(error) = serve_connection(stream, tls, router, caller, ending).await {
                 // Port scanners, closed tabs and laptops that slept: no action is needed.
                 tracing::debug!(%error, "a connection ended");
             }
@@ -91,7 +91,7 @@ pub(super) async fn serve(
     served.wait().await;
 }
 
-async fn connection(
+async fn serve_connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     router: Router,
@@ -99,17 +99,17 @@ async fn connection(
     ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
-    bound(&stream)?;
+    limit_socket(&stream)?;
     match tls {
         Some(tls) => {
             let stream = timeout(PATIENCE, tls.accept(stream)).await??;
-            http(stream, router, caller, ending).await
+            serve_http(stream, router, caller, ending).await
         }
-        None => http(stream, router, caller, ending).await,
+        None => serve_http(stream, router, caller, ending).await,
     }
 }
 
-async fn http(
+async fn serve_http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     caller: PortConnection,
@@ -150,7 +150,7 @@ async fn http(
     serving.await
 }
 
-pub(super) fn too_many(request: &Request) -> Response {
+pub(super) fn reject_too_many(request: &Request) -> Response {
     let words = "there are too many connections; try again later";
     let mut response = refusal(request, StatusCode::SERVICE_UNAVAILABLE, words);
     let headers = response.headers_mut();
@@ -163,7 +163,7 @@ pub(super) fn too_many(request: &Request) -> Response {
 /// otherwise, which also limits the time for unanswered probes. That also disconnects a client that is alive
 /// and does not read: it reconnects with its last event id and misses nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn bound(stream: &TcpStream) -> io::Result<()> {
+fn limit_socket(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
@@ -194,7 +194,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await;
         let (stream, _) = listener.accept().await.unwrap();
-        bound(&stream).unwrap();
+        limit_socket(&stream).unwrap();
         let unread = sockopt::tcp_user_timeout(&stream).unwrap();
         assert_eq!(u128::from(unread), UNREAD.as_millis());
         assert!(sockopt::socket_send_buffer_size(&stream).unwrap() <= 2 * SEND_BYTES);

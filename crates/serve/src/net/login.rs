@@ -19,7 +19,7 @@ use axum::{
 use harn_model::Principal;
 use serde::{Deserialize, Serialize};
 
-use super::guard::{PortGuard, challenge};
+use super::guard::{PortGuard, add_challenge};
 
 pub(super) use self::{code::LoginCode, cookie::LoginCookies};
 
@@ -101,11 +101,11 @@ pub(super) fn routes(guard: Arc<PortGuard>) -> Router {
 
 async fn handle_login(State(guard): State<Arc<PortGuard>>, request: Request) -> Response {
     let done = match *request.method() {
-        Method::GET | Method::HEAD => who(request.extensions().get()),
+        Method::GET | Method::HEAD => login_status(request.extensions().get()),
         Method::POST => sign_in(&guard, request).await,
         _ => Err(WRONG_METHOD),
     };
-    answer(done, "GET, POST")
+    finish_response(done, "GET, POST")
 }
 
 async fn handle_logout(State(guard): State<Arc<PortGuard>>, request: Request) -> Response {
@@ -113,28 +113,28 @@ async fn handle_logout(State(guard): State<Arc<PortGuard>>, request: Request) ->
         Method::POST => with_cookie(guard.cookies.clear()),
         _ => Err(WRONG_METHOD),
     };
-    answer(done, "POST")
+    finish_response(done, "POST")
 }
 
-fn who(principal: Option<&Principal>) -> Result<Response, LoginRefusal> {
+fn login_status(principal: Option<&Principal>) -> Result<Response, LoginRefusal> {
     let principal = principal.ok_or(NOBODY)?.as_str();
-    Ok(json(StatusCode::OK, &LoginStatus { principal }))
+    Ok(json_response(StatusCode::OK, &LoginStatus { principal }))
 }
 
 async fn sign_in(guard: &PortGuard, request: Request) -> Result<Response, LoginRefusal> {
     let (parts, body) = request.into_parts();
-    let principal = match read(&parts.headers, body).await? {
+    let principal = match read_credential(&parts.headers, body).await? {
         Credential::Code(code) if guard.code.take(code.trim()) => Principal::owner(),
         Credential::Code(_) => return Err(WRONG_CODE),
         Credential::Token(token) => {
-            let known = guard.tokens.principal(token.trim().as_bytes());
+            let known = guard.tokens.find_principal(token.trim().as_bytes());
             known.cloned().ok_or(WRONG_TOKEN)?
         }
     };
-    with_cookie(guard.cookies.give(&principal))
+    with_cookie(guard.cookies.issue(&principal))
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, LoginRefusal> {
+async fn read_credential(headers: &HeaderMap, body: Body) -> Result<Credential, LoginRefusal> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -155,8 +155,8 @@ fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, LoginRefusal> {
 
 /// Finishes a response, which must not be cached because the next one may differ. `allow` lists the methods of
 /// the path.
-fn answer(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response {
-    let refused = |LoginRefusal(status, words)| challenge(refusal(status, words));
+fn finish_response(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response {
+    let refused = |LoginRefusal(status, words)| add_challenge(refusal(status, words));
     let mut response = done.unwrap_or_else(refused);
     let wrong_method = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
@@ -169,10 +169,10 @@ fn answer(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response
 
 /// Returns a refusal in the form that pages read.
 pub(super) fn refusal(status: StatusCode, words: &'static str) -> Response {
-    json(status, &RefusalBody { error: words })
+    json_response(status, &RefusalBody { error: words })
 }
 
-fn json(status: StatusCode, body: &impl Serialize) -> Response {
+fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
     // Neither type has a part that cannot be serialised.
     let body = serde_json::to_string(body).unwrap_or_default();
     (status, [(header::CONTENT_TYPE, JSON)], body).into_response()

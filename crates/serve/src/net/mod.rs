@@ -43,11 +43,11 @@ use self::{
 };
 use crate::{
     ServeOptions, SystemClock, limits,
-    workshop::{ServerRuntime, waiting_room},
+    workshop::{ServerRuntime, build_waiting_runtime},
 };
 
 #[cfg(feature = "cli")]
-pub(crate) use self::token::{check as check_tokens, file_in as token_file};
+pub(crate) use self::token::{check as check_tokens, token_path as token_file};
 
 /// The address to listen on, and the rules for admission.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,7 @@ pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOption
     );
     limits::raise_open_files();
     let workshop = ServerRuntime::open(agent, &options)?;
-    let waiting = waiting_room()?;
+    let waiting = build_waiting_runtime()?;
     waiting.block_on(async {
         let mut signals = Signals::listen().context("listening for signals")?;
         let mut door = OpenPort::open(&workshop, &options, listen).await?;
@@ -95,7 +95,7 @@ pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOption
         signals.next().await;
         door.close();
         workshop.close().await;
-        door.closed().await;
+        door.wait_closed().await;
         Ok(())
     })
 }
@@ -130,10 +130,10 @@ impl OpenPort {
     }
 
     async fn open_here(hub: Hub, options: &ServeOptions, listen: ListenOptions) -> Result<Self> {
-        let address = address(&listen.address)?;
+        let address = parse_address(&listen.address)?;
         let tls = listen.tls.as_ref();
         let tls = tls
-            .map(|(cert, key)| tls::acceptor(cert, key))
+            .map(|(cert, key)| tls::load_acceptor(cert, key))
             .transpose()?;
         ensure!(
             tls.is_some() || listen.insecure || address.ip().is_loopback(),
@@ -143,7 +143,7 @@ impl OpenPort {
         let hosts = parse("--allow-host", &listen.hosts)?;
         let origins = parse("--allow-origin", &listen.origins)?;
         let tokens = AccessTokens::load(listen.token.as_deref(), &options.state_dir)?;
-        let token = tokens.place().to_owned();
+        let token = tokens.source().to_owned();
         let bound = TcpListener::bind(address).await;
         let bound = bound.with_context(|| format!("--listen {address}"))?;
         let (address, secure) = (bound.local_addr()?, tls.is_some());
@@ -152,18 +152,18 @@ impl OpenPort {
         let socket = {
             let config = AcpConfig {
                 on_this_machine: true,
-                ..options.acp()
+                ..options.acp_config()
             };
             let (listener, place) = unix::bind(&options.state_dir)?;
             tokio::spawn(unix::serve(listener, hub.clone(), config, ending.clone()));
             place
         };
         let config = HttpConfig {
-            acp: options.acp(),
+            acp: options.acp_config(),
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
         };
-        let (code, shown) = LoginCode::make()?;
+        let (code, shown) = LoginCode::generate()?;
         let clock = Arc::new(SystemClock::new());
         let guard = PortGuard {
             cookies: LoginCookies::new(&tokens, address.port(), secure, clock),
@@ -183,7 +183,7 @@ impl OpenPort {
             ending: ending.clone(),
         };
         let routes = routes(config).merge(optional::routes(&sessions));
-        let router = guarded(routes, guard);
+        let router = add_guard(routes, guard);
         let connections = listener::CONNECTIONS;
         let serving = tokio::spawn(listener::serve(
             bound,
@@ -210,7 +210,7 @@ impl OpenPort {
         use std::io::Write;
         let code = self.code.take();
         let code = code.filter(|_| cfg!(feature = "page"));
-        let page = code.map(|code| page::url(self.address, self.secure, &code));
+        let page = code.map(|code| page::page_url(self.address, self.secure, &code));
         let Self { address, token, .. } = self;
         let (http, ws) = match self.secure {
             true => ("https", "wss"),
@@ -242,7 +242,7 @@ impl OpenPort {
         // Without stderr, there is no reader.
         let _ = io::stderr().write_all(words.as_bytes());
         if let Some(page) = page.filter(|_| self.open) {
-            page::show(&page);
+            page::open_browser(&page);
         }
     }
 
@@ -252,7 +252,7 @@ impl OpenPort {
     }
 
     /// Waits briefly until the last answers are written.
-    pub(crate) async fn closed(&mut self) {
+    pub(crate) async fn wait_closed(&mut self) {
         // A client that does not read had its time.
         let _ = timeout(LAST_ANSWERS, &mut self.serving).await;
     }
@@ -265,7 +265,7 @@ impl Drop for OpenPort {
 }
 
 /// Puts the guard in front of the routes and of the answer for unknown paths.
-fn guarded(routes: Router, guard: PortGuard) -> Router {
+fn add_guard(routes: Router, guard: PortGuard) -> Router {
     let guard = Arc::new(guard);
     routes
         .merge(login::routes(guard.clone()))
@@ -275,7 +275,7 @@ fn guarded(routes: Router, guard: PortGuard) -> Router {
         .layer(middleware::from_fn_with_state(guard, guard::check))
 }
 
-fn address(text: &str) -> Result<SocketAddr> {
+fn parse_address(text: &str) -> Result<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -298,7 +298,7 @@ fn parse<T: std::str::FromStr<Err = String>>(flag: &str, texts: &[String]) -> Re
 
 /// Returns an id that cannot be guessed, though it is no credential. None if the system has no random numbers.
 fn new_id() -> Option<String> {
-    let random = token::random::<32>().ok()?;
+    let random = token::random_hex::<32>().ok()?;
     Some(format!("con_{random}"))
 }
 

@@ -10,7 +10,7 @@ use std::{
 use crate::options::TOKEN_VARIABLE;
 
 /// Returns the URL to open. The code is in the fragment, which browsers do not send.
-pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
+pub(super) fn page_url(listens: SocketAddr, secure: bool, code: &str) -> String {
     let scheme = if secure { "https" } else { "http" };
     // An unspecified address cannot be opened.
     let ip = match listens.ip() {
@@ -23,10 +23,10 @@ pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
 }
 
 /// Opens the URL without waiting: the opening command may run as long as the browser.
-pub(super) fn show(url: &str) {
+pub(super) fn open_browser(url: &str) {
     let to_open = url.to_owned();
     let work = move || {
-        if !open::commands(&to_open).into_iter().any(opened) {
+        if !open::commands(&to_open).into_iter().any(run_opener) {
             complain(&to_open);
         }
     };
@@ -36,7 +36,7 @@ pub(super) fn show(url: &str) {
     }
 }
 
-fn opened(mut command: Command) -> bool {
+fn run_opener(mut command: Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -71,7 +71,7 @@ mod tests {
             ("[::1]:80", false, "http://[::1]:80/#code=c0de"),
             ("192.0.2.1:7433", true, "https://192.0.2.1:7433/#code=c0de"),
         ] {
-            assert_eq!(url(listens.parse().unwrap(), secure, "c0de"), shown);
+            assert_eq!(page_url(listens.parse().unwrap(), secure, "c0de"), shown);
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio_rustls::{
 };
 
 /// Reads both files now, so that an error appears at the start.
-pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor> {
+pub(super) fn load_acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor> {
     let certs = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("--tls-cert {}", cert.display()))?;

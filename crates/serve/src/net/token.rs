@@ -34,29 +34,29 @@ impl AccessTokens {
     /// Loads the token of the environment, else those of `<state>/token`, which is created if it is missing.
     pub(crate) fn load(variable: Option<&str>, state_dir: &Path) -> Result<Self> {
         if let Some(token) = variable {
-            let sum = sum_of(token).with_context(|| TOKEN_VARIABLE.to_owned())?;
+            let sum = hash_token(token).with_context(|| TOKEN_VARIABLE.to_owned())?;
             return Ok(Self {
                 all: vec![(sum, Principal::owner())],
                 place: TOKEN_VARIABLE.to_owned(),
             });
         }
-        let file = file_in(state_dir);
+        let file = token_path(state_dir);
         if !exists(&file)? {
-            make(&file).with_context(|| format!("making {}", file.display()))?;
+            create_token_file(&file).with_context(|| format!("making {}", file.display()))?;
         }
         Ok(Self {
-            all: read(&file)?,
+            all: read_tokens(&file)?,
             place: file.display().to_string(),
         })
     }
 
     /// Returns the name of the variable or the path of the file with the tokens.
-    pub(crate) fn place(&self) -> &str {
+    pub(crate) fn source(&self) -> &str {
         &self.place
     }
 
     /// Returns the principal of a token. Takes the same time for valid and invalid tokens.
-    pub(crate) fn principal(&self, token: &[u8]) -> Option<&Principal> {
+    pub(crate) fn find_principal(&self, token: &[u8]) -> Option<&Principal> {
         let sum: TokenHash = Sha256::digest(token).into();
         let mut found = u32::MAX;
         for (index, (known, _)) in (0_u32..).zip(&self.all) {
@@ -67,7 +67,7 @@ impl AccessTokens {
     }
 
     /// Returns the principal with this name: the owner, or one with a token.
-    pub(super) fn named(&self, name: &str) -> Option<Principal> {
+    pub(super) fn find_named(&self, name: &str) -> Option<Principal> {
         let owner = Principal::owner();
         let mut known = self.all.iter().map(|(_, principal)| principal);
         let known = known.find(|known| known.as_str() == name);
@@ -75,7 +75,7 @@ impl AccessTokens {
     }
 
     /// Derives a key that changes with any token or its name, whatever their order.
-    pub(super) fn key(&self, purpose: &[u8]) -> TokenHash {
+    pub(super) fn derive_key(&self, purpose: &[u8]) -> TokenHash {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort();
         let mut key = Sha256::new_with_prefix(purpose);
@@ -90,14 +90,14 @@ impl AccessTokens {
 }
 
 /// Returns the path of the token file.
-pub(crate) fn file_in(state_dir: &Path) -> PathBuf {
+pub(crate) fn token_path(state_dir: &Path) -> PathBuf {
     state_dir.join("token")
 }
 
 /// Checks that a token file is usable; returns the number of its tokens, or none without a file.
 pub(crate) fn check(file: &Path) -> Result<Option<usize>> {
     match exists(file)? {
-        true => read(file).map(|all| Some(all.len())),
+        true => read_tokens(file).map(|all| Some(all.len())),
         false => Ok(None),
     }
 }
@@ -111,14 +111,17 @@ fn exists(file: &Path) -> Result<bool> {
 }
 
 /// Creates a random token in a file that only its owner can read. Keeps a file that another process created first.
-fn make(file: &Path) -> Result<()> {
-    let token = format!("{}\n", random::<32>()?);
+fn create_token_file(file: &Path) -> Result<()> {
+    let token = format!("{}\n", random_hex::<32>()?);
     if let Some(dir) = file.parent() {
         private::make_folder(dir)?;
     }
     // Written to a draft first, so that no process reads half of it.
     let draft = file.with_extension(format!("new-{}", std::process::id()));
-    let open = private::file().write(true).create_new(true).open(&draft);
+    let open = private::file_options()
+        .write(true)
+        .create_new(true)
+        .open(&draft);
     let written = open.and_then(|mut open| {
         open.write_all(token.as_bytes())?;
         open.sync_all()
@@ -133,18 +136,18 @@ fn make(file: &Path) -> Result<()> {
 }
 
 /// Returns random bytes as hexadecimal digits.
-pub(super) fn random<const BYTES: usize>() -> Result<String> {
+pub(super) fn random_hex<const BYTES: usize>() -> Result<String> {
     let mut random = [0_u8; BYTES];
     getrandom::fill(&mut random).map_err(|error| anyhow!("no random numbers: {error}"))?;
-    Ok(hex(&random))
+    Ok(to_hex(&random))
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(super) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads the tokens of a file: a token, or a name and a token, on each line.
-fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
+fn read_tokens(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     let shown = file.display();
     let open = open(file).with_context(|| format!("the token file {shown}"))?;
     let mut text = String::new();
@@ -168,10 +171,10 @@ fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
         };
         let at = || format!("{shown}:{number}");
         let principal = match name {
-            Some(name) => principal_of(name).with_context(at)?,
+            Some(name) => parse_principal(name).with_context(at)?,
             None => Principal::owner(),
         };
-        let sum = sum_of(token).with_context(at)?;
+        let sum = hash_token(token).with_context(at)?;
         ensure!(
             all.iter().all(|(known, _)| *known != sum),
             "{shown}:{number}: this token is there already; each belongs to one name"
@@ -221,7 +224,7 @@ fn open(file: &Path) -> Result<File> {
     Ok(File::open(file)?)
 }
 
-fn principal_of(name: &str) -> Result<Principal> {
+fn parse_principal(name: &str) -> Result<Principal> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     ensure!(
         name.len() <= 64 && name.bytes().all(plain),
@@ -231,7 +234,7 @@ fn principal_of(name: &str) -> Result<Principal> {
 }
 
 /// Returns the hash of a usable token. The error repeats nothing of the token.
-fn sum_of(token: &str) -> Result<TokenHash> {
+fn hash_token(token: &str) -> Result<TokenHash> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     ensure!(
         (SHORTEST..=LONGEST).contains(&token.len()),

@@ -52,21 +52,21 @@ impl Drop for SocketFile {
 }
 
 /// Returns the folder with the sockets of running processes.
-pub(crate) fn folder(state_dir: &Path) -> PathBuf {
+pub(crate) fn socket_folder(state_dir: &Path) -> PathBuf {
     state_dir.join("live")
 }
 
 /// Creates a socket for this process. Must be called on a runtime.
 pub(super) fn bind(state_dir: &Path) -> Result<(UnixListener, SocketFile)> {
-    let folder = folder(state_dir);
+    let folder = socket_folder(state_dir);
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
     bind_at(&folder, path.clone()).with_context(|| format!("the socket {}", path.display()))
 }
 
 fn bind_at(folder: &Path, path: PathBuf) -> Result<(UnixListener, SocketFile)> {
     private::make_folder(folder)?;
-    own(folder)?;
-    sweep(folder);
+    ensure_private(folder)?;
+    remove_stale_sockets(folder);
     // A leftover of a dead process with the same id.
     let _ = fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
@@ -108,14 +108,14 @@ pub(super) async fn serve(
         let (hub, config) = (hub.clone(), config.clone());
         tokio::spawn(async move {
             let _seat = seat;
-            client(stream, hub, config).await;
+            serve_client(stream, hub, config).await;
         });
     }
 }
 
-async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
+async fn serve_client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
+    let (outgoing, queue) = transport::outgoing_with_limits(OutgoingLimits {
         bytes: 64 * 1024,
         chunks: 16,
         ..OutgoingLimits::default()
@@ -150,7 +150,7 @@ fn is_own(stream: &UnixStream) -> bool {
 }
 
 /// Makes sure that only this user can access a folder.
-fn own(folder: &Path) -> Result<()> {
+fn ensure_private(folder: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let meta = fs::symlink_metadata(folder)?;
     let own = meta.uid() == rustix::process::geteuid().as_raw();
@@ -170,7 +170,7 @@ fn permissions(mode: u32) -> fs::Permissions {
 }
 
 /// Removes the sockets without a listener.
-fn sweep(folder: &Path) {
+fn remove_stale_sockets(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn socket_is_private_and_removed_on_drop() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = folder(dir.path());
+        let folder = socket_folder(dir.path());
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, permissions(0o755)).unwrap();
         let (_listener, place) = bind(dir.path()).unwrap();
@@ -219,7 +219,7 @@ mod tests {
         let options = crate::ServeOptions::new(dir.path());
         let hub = crate::hub(harn_engines::ExploreAgent::new(), &options);
         let (near, mut far) = UnixStream::pair().unwrap();
-        let served = tokio::spawn(client(near, hub, AcpConfig::default()));
+        let served = tokio::spawn(serve_client(near, hub, AcpConfig::default()));
         // Their answers exceed the buffers of a socket.
         let request =
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
@@ -235,7 +235,7 @@ mod tests {
     #[tokio::test]
     async fn bind_removes_sockets_without_a_listener() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = folder(dir.path());
+        let folder = socket_folder(dir.path());
         fs::create_dir(&folder).unwrap();
         let (stale, live, note) = (
             folder.join("1.sock"),

@@ -10,7 +10,7 @@ use std::{
 use harn_policy::PolicyError;
 use harn_tools::FileStamp;
 
-use super::{now, unusable};
+use super::{now, unusable_error};
 use crate::private;
 
 /// A larger file is rejected: no person wrote it by hand.
@@ -25,13 +25,13 @@ pub(super) enum LinkPolicy {
 }
 
 /// Returns the stamp of a file; none if there is no file.
-pub(super) fn stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileStamp>> {
+pub(super) fn read_stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileStamp>> {
     let found = match links {
         LinkPolicy::Follow => fs::metadata(path),
         LinkPolicy::Refuse => fs::symlink_metadata(path),
     };
     match found {
-        Ok(found) => Ok(Some(FileStamp::of(&found))),
+        Ok(found) => Ok(Some(FileStamp::from_metadata(&found))),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String,
     if text.len() as u64 > LARGEST {
         return Err(io::Error::other("it holds more than 1 MiB"));
     }
-    Ok(Some((text, FileStamp::of(&found))))
+    Ok(Some((text, FileStamp::from_metadata(&found))))
 }
 
 /// A file as it was last read, with the value parsed from it.
@@ -84,14 +84,14 @@ pub(super) struct KnownFile<T> {
 }
 
 /// Returns the current value of a file, parsed again only if the text changed; none if there is no file.
-pub(super) fn look<'k, T>(
+pub(super) fn read_if_changed<'k, T>(
     known: &'k mut Option<KnownFile<T>>,
     path: &Path,
     links: LinkPolicy,
     parse: impl FnOnce(&str) -> Result<T, PolicyError>,
 ) -> Result<Option<&'k T>, PolicyError> {
-    let failed = |error| unusable(path, error);
-    let found = stamp(path, links).map_err(failed)?;
+    let failed = |error| unusable_error(path, error);
+    let found = read_stamp(path, links).map_err(failed)?;
     let is_same = |known: &KnownFile<T>| known.settled && Some(&known.stamp) == found.as_ref();
     if !known.as_ref().is_some_and(is_same) {
         let at = now();
@@ -126,7 +126,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// Opens or creates a file that only its owner can read.
 pub(super) fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = private::file();
+    let mut options = private::file_options();
     options.write(true).create(true).truncate(truncate);
     #[cfg(unix)]
     {

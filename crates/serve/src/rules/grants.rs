@@ -21,7 +21,7 @@ impl StateFileFormat for GrantFile {
     }
 
     fn text(&self) -> String {
-        self.text()
+        self.to_text()
     }
 }
 
@@ -37,13 +37,13 @@ impl GrantStore {
 
     /// Returns all grants with their times, the oldest first.
     pub(crate) fn all(&self) -> Result<Vec<(Grant, Timestamp)>, PolicyError> {
-        self.0.look(|file| file.grants.clone())
+        self.0.read_with(|file| file.grants.clone())
     }
 
     /// Returns the grants of a workspace.
-    pub(super) fn of(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError> {
+    pub(super) fn for_workspace(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError> {
         let workspace = workspace.to_string_lossy();
-        self.0.look(|file| {
+        self.0.read_with(|file| {
             let here = file.grants.iter().filter(|(g, _)| g.workspace == workspace);
             here.map(|(grant, _)| grant.clone()).collect()
         })
@@ -64,7 +64,7 @@ impl GrantStore {
         // Without a match, neither lock the file nor create its folder.
         if !self
             .0
-            .look(|file| file.grants.iter().any(|(grant, _)| gone(grant)))?
+            .read_with(|file| file.grants.iter().any(|(grant, _)| gone(grant)))?
         {
             return Ok(Vec::new());
         }

@@ -13,7 +13,7 @@ use harn_policy::PolicyError;
 
 use super::{
     disk::{self, KnownFile, LinkPolicy},
-    in_a_line, place, unusable,
+    display_path, to_one_line, unusable_error,
 };
 use crate::private;
 
@@ -52,9 +52,9 @@ impl<T: StateFileFormat> StateFile<T> {
     }
 
     /// Calls `see` with the current content.
-    pub(crate) fn look<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
+    pub(crate) fn read_with<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = disk::look(&mut known, &self.path, LinkPolicy::Refuse, |text| {
+        let file = disk::read_if_changed(&mut known, &self.path, LinkPolicy::Refuse, |text| {
             self.parse(text)
         })?;
         Ok(match file {
@@ -64,14 +64,14 @@ impl<T: StateFileFormat> StateFile<T> {
     }
 
     fn parse(&self, text: &str) -> Result<T, PolicyError> {
-        T::parse(&place(&self.path), text).map_err(in_a_line)
+        T::parse(&display_path(&self.path), text).map_err(to_one_line)
     }
 
     /// Applies `change` to the current content on disk, not to the last one read.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R, PolicyError> {
         let _lock = self.lock()?;
         let read = disk::read(&self.path, LinkPolicy::Refuse);
-        let read = read.map_err(|error| unusable(&self.path, error))?;
+        let read = read.map_err(|error| unusable_error(&self.path, error))?;
         let before = read.map(|(text, _)| self.parse(&text)).transpose()?;
         let before = before.unwrap_or_default();
         let mut file = before.clone();
@@ -79,9 +79,9 @@ impl<T: StateFileFormat> StateFile<T> {
         if file != before {
             let text = file.text();
             if text.len() as u64 > disk::LARGEST {
-                return Err(unusable(&self.path, T::FULL));
+                return Err(unusable_error(&self.path, T::FULL));
             }
-            disk::replace(&self.path, &text).map_err(|error| unusable(&self.path, error))?;
+            disk::replace(&self.path, &text).map_err(|error| unusable_error(&self.path, error))?;
         }
         Ok(done)
     }
@@ -91,9 +91,10 @@ impl<T: StateFileFormat> StateFile<T> {
         // The lock is on a separate file, because the other one is replaced.
         let path = self.path.with_extension("lock");
         if let Some(folder) = path.parent() {
-            private::make_folder(folder).map_err(|error| unusable(folder, error))?;
+            private::make_folder(folder).map_err(|error| unusable_error(folder, error))?;
         }
-        let lock = disk::private_file(&path, false).map_err(|error| unusable(&path, error))?;
+        let lock =
+            disk::private_file(&path, false).map_err(|error| unusable_error(&path, error))?;
         let mut waited = Duration::ZERO;
         loop {
             match lock.try_lock() {
@@ -103,9 +104,9 @@ impl<T: StateFileFormat> StateFile<T> {
                     waited += PAUSE;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(unusable(&path, "another process holds it"));
+                    return Err(unusable_error(&path, "another process holds it"));
                 }
-                Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
+                Err(TryLockError::Error(error)) => return Err(unusable_error(&path, error)),
             }
         }
     }

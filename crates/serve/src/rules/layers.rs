@@ -11,7 +11,7 @@ use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 
 use super::{
     disk::{self, KnownFile, LinkPolicy},
-    in_a_line, place, unusable,
+    display_path, to_one_line, unusable_error,
 };
 
 /// The path of a workspace's policy, relative to its directory.
@@ -54,38 +54,42 @@ impl RuleLayers {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut layers = vec![self.own.clone()];
         for path in &self.named {
-            let found = kept.file(path, LinkPolicy::Follow, |policy| named_by(path, policy))?;
-            layers.push(found.ok_or_else(|| unusable(path, "it is gone"))?);
+            let found = kept.load_file(path, LinkPolicy::Follow, |policy| {
+                name_rules_after(path, policy)
+            })?;
+            layers.push(found.ok_or_else(|| unusable_error(path, "it is gone"))?);
         }
         if let Some(path) = &self.user {
-            layers.extend(of_user(&mut kept, path)?);
+            layers.extend(user_policy(&mut kept, path)?);
         }
         let own = workspace.join(OF_WORKSPACE);
-        layers.extend(kept.file(&own, LinkPolicy::Refuse, |mut policy| {
+        layers.extend(kept.load_file(&own, LinkPolicy::Refuse, |mut policy| {
             name_rules(OF_WORKSPACE, &mut policy);
-            policy.tightening()
+            policy.with_only_tightens()
         })?);
-        kept.together(workspace, layers)
+        kept.combine(workspace, layers)
     }
 }
 
 /// Returns the user's own rules, if there are any. The file may be a link, because dotfile managers create
 /// links; a dangling link is an error, not an absence of rules.
-fn of_user(
+fn user_policy(
     kept: &mut RuleCache,
     path: &Path,
 ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
-    let found = kept.file(path, LinkPolicy::Follow, |policy| named_by(path, policy))?;
+    let found = kept.load_file(path, LinkPolicy::Follow, |policy| {
+        name_rules_after(path, policy)
+    })?;
     if found.is_none() && path.is_symlink() {
-        return Err(unusable(path, "it is a link that leads nowhere"));
+        return Err(unusable_error(path, "it is a link that leads nowhere"));
     }
     Ok(found)
 }
 
 /// Names the rules without an id after their file.
-fn named_by(path: &Path, mut policy: ToolApprovalPolicy) -> ToolApprovalPolicy {
+fn name_rules_after(path: &Path, mut policy: ToolApprovalPolicy) -> ToolApprovalPolicy {
     let file = path.file_name().map_or(path, Path::new);
-    name_rules(&place(file), &mut policy);
+    name_rules(&display_path(file), &mut policy);
     policy
 }
 
@@ -101,14 +105,14 @@ fn name_rules(place: &str, policy: &mut ToolApprovalPolicy) {
 
 impl RuleCache {
     /// Returns the policy of a file, changed by `treat`; none if there is no file.
-    fn file(
+    fn load_file(
         &mut self,
         path: &Path,
         links: LinkPolicy,
         treat: impl FnOnce(ToolApprovalPolicy) -> ToolApprovalPolicy,
     ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
         let mut known = self.files.remove(path).unwrap_or_default();
-        let policy = disk::look(&mut known, path, links, |text| {
+        let policy = disk::read_if_changed(&mut known, path, links, |text| {
             Ok(Arc::new(treat(parse(path, text)?)))
         });
         let policy = policy?.cloned();
@@ -121,7 +125,7 @@ impl RuleCache {
         Ok(policy)
     }
 
-    fn together(
+    fn combine(
         &mut self,
         workspace: &Path,
         layers: Vec<Arc<ToolApprovalPolicy>>,
@@ -134,7 +138,7 @@ impl RuleCache {
             _ => {}
         }
         // Leave out empty policies, so that a displayed policy does not contain them.
-        let said = layers.iter().filter(|layer| !says_nothing(layer));
+        let said = layers.iter().filter(|layer| !is_empty_policy(layer));
         let whole = said.fold(ToolApprovalPolicy::default(), |whole, layer| {
             whole.and(ToolApprovalPolicy::clone(layer))
         });
@@ -149,7 +153,7 @@ impl RuleCache {
 }
 
 /// Returns whether a policy has no rules at all. `only_tightens` makes no difference then.
-fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
+fn is_empty_policy(policy: &ToolApprovalPolicy) -> bool {
     let nothing = ToolApprovalPolicy {
         only_tightens: policy.only_tightens,
         ..ToolApprovalPolicy::default()
@@ -161,15 +165,17 @@ fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
 pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
-        Ok(None) if path.is_symlink() => Err(unusable(path, "it is a link that leads nowhere")),
-        Ok(None) => Err(unusable(path, "there is no such file")),
-        Err(error) => Err(unusable(path, error)),
+        Ok(None) if path.is_symlink() => {
+            Err(unusable_error(path, "it is a link that leads nowhere"))
+        }
+        Ok(None) => Err(unusable_error(path, "there is no such file")),
+        Err(error) => Err(unusable_error(path, error)),
     }
 }
 
 /// Parses a policy; an error names the file and, where it is known, the line.
 fn parse(path: &Path, text: &str) -> Result<ToolApprovalPolicy, PolicyError> {
-    let policy = ToolApprovalPolicy::from_toml(&place(path), text).map_err(in_a_line)?;
+    let policy = ToolApprovalPolicy::from_toml(&display_path(path), text).map_err(to_one_line)?;
     policy.compile().map_err(|error| {
         let line = match &error {
             PolicyError::Pattern { pattern, .. } => text
@@ -184,8 +190,8 @@ fn parse(path: &Path, text: &str) -> Result<ToolApprovalPolicy, PolicyError> {
             PolicyError::Syntax { .. } | PolicyError::Limit { .. } => None,
         };
         match line {
-            Some(line) => unusable(path, format_args!("line {}: {error}", line + 1)),
-            None => unusable(path, error),
+            Some(line) => unusable_error(path, format_args!("line {}: {error}", line + 1)),
+            None => unusable_error(path, error),
         }
     })?;
     Ok(policy)

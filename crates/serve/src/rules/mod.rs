@@ -38,7 +38,7 @@ pub(crate) struct FileRules {
 impl FileRules {
     /// Uses the files that the options name. Touches nothing.
     pub(crate) fn new(options: &ServeOptions) -> Self {
-        let user = options.config_dir.as_deref().map(of_user);
+        let user = options.config_dir.as_deref().map(user_policy_path);
         Self {
             layers: RuleLayers::new(options.policy.clone(), options.policy_files.clone(), user),
             grants: GrantStore::new(&options.state_dir),
@@ -52,10 +52,10 @@ impl RuleBook for FileRules {
     }
 
     fn grants(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError> {
-        self.grants.of(workspace)
+        self.grants.for_workspace(workspace)
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         true
     }
 
@@ -70,12 +70,12 @@ impl RuleBook for FileRules {
 }
 
 /// Returns the path of the user's policy in a configuration directory.
-pub(crate) fn of_user(config_dir: &Path) -> PathBuf {
+pub(crate) fn user_policy_path(config_dir: &Path) -> PathBuf {
     config_dir.join(OF_USER)
 }
 
 /// Returns the path of a workspace's policy.
-pub(crate) fn of_workspace(workspace: &Path) -> PathBuf {
+pub(crate) fn workspace_policy_path(workspace: &Path) -> PathBuf {
     workspace.join(layers::OF_WORKSPACE)
 }
 
@@ -90,32 +90,32 @@ pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
 }
 
 /// Returns the paths that no tool may write, because their content decides about tools.
-pub(crate) fn protected(options: &ServeOptions) -> Vec<PathBuf> {
+pub(crate) fn protected_paths(options: &ServeOptions) -> Vec<PathBuf> {
     let mut places = vec![options.state_dir.clone()];
     places.extend(options.sessions_dir.clone());
     places.extend(options.config_dir.clone());
     places.extend(options.policy_files.iter().cloned());
     // The files may be links; their targets are protected too.
-    let user = options.config_dir.as_deref().map(of_user);
+    let user = options.config_dir.as_deref().map(user_policy_path);
     let files = user.iter().chain(&options.policy_files);
     let targets = files.filter(|file| file.is_symlink());
     places.extend(targets.filter_map(|file| file.canonicalize().ok()));
     places
 }
 
-fn place(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn unusable(path: &Path, why: impl Display) -> PolicyError {
+fn unusable_error(path: &Path, why: impl Display) -> PolicyError {
     PolicyError::Syntax {
-        origin: place(path),
+        origin: display_path(path),
         message: why.to_string(),
     }
 }
 
 /// Returns an error as one line. The TOML parser's error has several lines, which does not fit into a sentence.
-fn in_a_line(error: PolicyError) -> PolicyError {
+fn to_one_line(error: PolicyError) -> PolicyError {
     let PolicyError::Syntax { origin, message } = error else {
         return error;
     };

@@ -24,12 +24,12 @@ impl TestMachine {
         Self { dir }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    fn put(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.at(path);
+    fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
@@ -37,8 +37,8 @@ impl TestMachine {
 
     fn options(&self) -> ServeOptions {
         ServeOptions {
-            config_dir: Some(self.at("config")),
-            ..ServeOptions::new(self.at("state"))
+            config_dir: Some(self.path("config")),
+            ..ServeOptions::new(self.path("state"))
         }
     }
 
@@ -47,11 +47,11 @@ impl TestMachine {
     }
 
     fn decide(&self, rules: &FileRules, tool: &str) -> PolicyAction {
-        decide(&rules.policy(&self.at("work")).unwrap(), tool).action
+        decide(&rules.policy(&self.path("work")).unwrap(), tool).action
     }
 
-    fn error(&self, rules: &FileRules) -> String {
-        rules.policy(&self.at("work")).unwrap_err().to_string()
+    fn policy_error(&self, rules: &FileRules) -> String {
+        rules.policy(&self.path("work")).unwrap_err().to_string()
     }
 }
 
@@ -79,8 +79,8 @@ fn without_files_only_the_mode_applies() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
-    assert_eq!(rules.grants(&machine.at("work")).unwrap(), []);
-    assert_eq!(fs::read_dir(machine.at("state")).unwrap().count(), 0);
+    assert_eq!(rules.grants(&machine.path("work")).unwrap(), []);
+    assert_eq!(fs::read_dir(machine.path("state")).unwrap().count(), 0);
 }
 
 #[test]
@@ -88,14 +88,14 @@ fn empty_files_add_no_rules() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let source = || {
-        let policy = rules.policy(&machine.at("work")).unwrap();
+        let policy = rules.policy(&machine.path("work")).unwrap();
         policy.source().clone()
     };
     assert_eq!(source(), ToolApprovalPolicy::default());
-    machine.put(USER, "# none yet\n");
-    machine.put(WORKSPACE, "auto_deny = []\n");
+    machine.write(USER, "# none yet\n");
+    machine.write(WORKSPACE, "auto_deny = []\n");
     assert_eq!(source(), ToolApprovalPolicy::default());
-    machine.put(WORKSPACE, "auto_deny = [\"deploy\"]\n");
+    machine.write(WORKSPACE, "auto_deny = [\"deploy\"]\n");
     let all = source().all_of;
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].auto_deny, ["deploy"]);
@@ -106,7 +106,7 @@ fn rules_without_an_id_are_named_after_their_file() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let reason = |tool: &str| {
-        let policy = rules.policy(&machine.at("work")).unwrap();
+        let policy = rules.policy(&machine.path("work")).unwrap();
         let decision = decide(&policy, tool);
         let id = decision.matched_rule.and_then(|rule| rule.id);
         (id.unwrap_or_default(), decision.reason)
@@ -114,8 +114,8 @@ fn rules_without_an_id_are_named_after_their_file() {
     let named = "[[rules]]\nid = \"mine\"\ndeny = { tool = \"deploy\" }\n";
     let inner = "[[all_of]]\n[[all_of.rules]]\ndeny = { tool = \"inner\" }\n";
     let user = format!("{named}[[rules]]\ndeny = {{ tool = \"publish\" }}\n{inner}");
-    machine.put(USER, &user);
-    machine.put(WORKSPACE, "[[rules]]\ndeny = { tool = \"format\" }\n");
+    machine.write(USER, &user);
+    machine.write(WORKSPACE, "[[rules]]\ndeny = { tool = \"format\" }\n");
     for (tool, id) in [
         ("deploy", "mine"),
         ("publish", "policy.toml:1"),
@@ -131,30 +131,30 @@ fn rules_without_an_id_are_named_after_their_file() {
 fn changed_file_applies_from_the_next_call() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    machine.put(USER, "auto_approve = [\"deploy\"]\n");
+    machine.write(USER, "auto_approve = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
     // As long as before, and written at once: its stamp may be the same.
-    machine.put(USER, "auto_approve = [\"depart\"]\n");
+    machine.write(USER, "auto_approve = [\"depart\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
-    machine.put(USER, "auto_deny = [\"deploy\"]\n");
+    machine.write(USER, "auto_deny = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
-    fs::remove_file(machine.at(USER)).unwrap();
+    fs::remove_file(machine.path(USER)).unwrap();
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
 }
 
 #[test]
 fn unchanged_files_are_not_compiled_again() {
     let machine = TestMachine::new();
-    machine.put(USER, "auto_approve = [\"deploy\"]\n");
-    machine.put(WORKSPACE, "auto_deny = [\"rm_*\"]\n");
+    machine.write(USER, "auto_approve = [\"deploy\"]\n");
+    machine.write(WORKSPACE, "auto_deny = [\"rm_*\"]\n");
     let rules = machine.rules();
-    let work = machine.at("work");
+    let work = machine.path("work");
     let first = rules.policy(&work).unwrap();
     assert!(Arc::ptr_eq(&first, &rules.policy(&work).unwrap()));
     // Written again with the same text.
-    machine.put(USER, "auto_approve = [\"deploy\"]\n");
+    machine.write(USER, "auto_approve = [\"deploy\"]\n");
     assert!(Arc::ptr_eq(&first, &rules.policy(&work).unwrap()));
-    let elsewhere = rules.policy(&machine.at("state")).unwrap();
+    let elsewhere = rules.policy(&machine.path("state")).unwrap();
     assert!(!Arc::ptr_eq(&first, &elsewhere));
 }
 
@@ -162,28 +162,28 @@ fn unchanged_files_are_not_compiled_again() {
 fn workspace_policy_can_only_restrict() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    machine.put(WORKSPACE, "auto_approve = [\"deploy\"]\n");
+    machine.write(WORKSPACE, "auto_approve = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
-    machine.put(USER, "auto_approve = [\"deploy\", \"publish\"]\n");
+    machine.write(USER, "auto_approve = [\"deploy\", \"publish\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
     assert_eq!(machine.decide(&rules, "publish"), PolicyAction::Ask);
     // A workspace cannot lift that restriction itself.
-    machine.put(
+    machine.write(
         WORKSPACE,
         "only_tightens = false\nauto_approve = [\"other\"]\n",
     );
     assert_eq!(machine.decide(&rules, "other"), PolicyAction::Ask);
     let inner = "[[all_of]]\nauto_approve = [\"other\"]\n";
-    machine.put(WORKSPACE, inner);
+    machine.write(WORKSPACE, inner);
     assert_eq!(machine.decide(&rules, "other"), PolicyAction::Ask);
-    machine.put(WORKSPACE, "auto_deny = [\"deploy\"]\n");
+    machine.write(WORKSPACE, "auto_deny = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
 }
 
 #[test]
 fn named_files_and_the_programs_own_rules_apply() {
     let machine = TestMachine::new();
-    let named = machine.put("named.toml", "auto_approve = [\"deploy\"]\n");
+    let named = machine.write("named.toml", "auto_approve = [\"deploy\"]\n");
     let own = ToolApprovalPolicy {
         auto_deny: vec!["drop_*".to_owned()],
         ..ToolApprovalPolicy::default()
@@ -195,11 +195,11 @@ fn named_files_and_the_programs_own_rules_apply() {
     });
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
     assert_eq!(machine.decide(&rules, "drop_all"), PolicyAction::Deny);
-    machine.put(USER, "require_approval = [\"deploy\"]\n");
+    machine.write(USER, "require_approval = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
     // The user relies on a file that they named.
     fs::remove_file(&named).unwrap();
-    let error = machine.error(&rules);
+    let error = machine.policy_error(&rules);
     assert_eq!(error, format!("{}: it is gone", named.display()));
 }
 
@@ -218,14 +218,14 @@ fn broken_file_error_names_the_line_until_it_is_repaired() {
     ];
     for path in [USER, WORKSPACE] {
         for (text, place) in table {
-            let file = machine.put(path, text);
-            let error = machine.error(&rules);
+            let file = machine.write(path, text);
+            let error = machine.policy_error(&rules);
             assert!(error.starts_with(&file.display().to_string()), "{error}");
             assert!(error.contains(place), "{text:?}: {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
             assert_eq!(error.trim_end(), error);
         }
-        machine.put(path, "auto_deny = [\"deploy\"]\n");
+        machine.write(path, "auto_deny = [\"deploy\"]\n");
         assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Deny);
     }
 }
@@ -235,36 +235,36 @@ fn broken_file_error_names_the_line_until_it_is_repaired() {
 fn links_and_unusual_files_are_rejected() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    let real = machine.put("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
+    let real = machine.write("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
     let refused = "it is a link; put the file itself there";
     for (path, nowhere) in [
         (USER, "it is a link that leads nowhere"),
         (WORKSPACE, refused),
     ] {
-        let file = machine.put(path, "");
+        let file = machine.write(path, "");
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&real, &file).unwrap();
         // A user's own file may be elsewhere; a workspace's must be in the workspace.
         if path == USER {
             assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
             let target = real.canonicalize().unwrap();
-            assert!(protected(&machine.options()).contains(&target));
+            assert!(protected_paths(&machine.options()).contains(&target));
         } else {
-            let error = machine.error(&rules);
+            let error = machine.policy_error(&rules);
             assert!(error.ends_with(refused), "{error}");
         }
         fs::remove_file(&file).unwrap();
         // A dangling link is not the same as a missing file.
         std::os::unix::fs::symlink("/nowhere", &file).unwrap();
-        let error = machine.error(&rules);
+        let error = machine.policy_error(&rules);
         assert!(error.ends_with(nowhere), "{error}");
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
-        let error = machine.error(&rules);
+        let error = machine.policy_error(&rules);
         assert!(error.ends_with("it is not a file"), "{error}");
         fs::remove_dir(&file).unwrap();
         fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
-        let error = machine.error(&rules);
+        let error = machine.policy_error(&rules);
         assert!(error.ends_with("it holds more than 1 MiB"), "{error}");
         fs::remove_file(&file).unwrap();
         rustix::fs::mknodat(
@@ -275,12 +275,12 @@ fn links_and_unusual_files_are_rejected() {
             0,
         )
         .unwrap();
-        let error = machine.error(&rules);
+        let error = machine.policy_error(&rules);
         assert!(error.ends_with("it is not a file"), "{error}");
         fs::remove_file(&file).unwrap();
     }
     // A file that the user names may be a link.
-    let link = machine.at("link.toml");
+    let link = machine.path("link.toml");
     std::os::unix::fs::symlink(&real, &link).unwrap();
     assert!(check_named(&link).is_ok());
     assert!(check_found(&link).is_err());
@@ -303,7 +303,7 @@ fn grant(workspace: &Path, words: &[&str]) -> Grant {
 #[test]
 fn grants_are_stored_by_workspace_and_revoked_by_id() {
     let machine = TestMachine::new();
-    let work = machine.at("work");
+    let work = machine.path("work");
     let (one, other) = (grant(&work, &["make"]), grant(Path::new("/x"), &["make"]));
     let rules = machine.rules();
     rules.remember(&one, 1_000).unwrap();
@@ -331,8 +331,8 @@ fn grants_are_stored_by_workspace_and_revoked_by_id() {
 fn unreadable_grants_file_is_not_changed() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    let file = machine.put("state/grants.toml", "[[grant]]\nnonsense\n");
-    let work = machine.at("work");
+    let file = machine.write("state/grants.toml", "[[grant]]\nnonsense\n");
+    let work = machine.path("work");
     let errors = [
         rules.grants(&work).unwrap_err(),
         rules.remember(&grant(&work, &["make"]), 1).unwrap_err(),
@@ -351,18 +351,18 @@ fn unreadable_grants_file_is_not_changed() {
 fn failed_write_of_a_grant_is_an_error() {
     let machine = TestMachine::new();
     // A file where the folder should be: not even root can write there.
-    let rules = FileRules::new(&ServeOptions::new(machine.put("blocked", "")));
-    let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
+    let rules = FileRules::new(&ServeOptions::new(machine.write("blocked", "")));
+    let error = rules.remember(&grant(&machine.path("work"), &["make"]), 1);
     assert!(error.unwrap_err().to_string().contains("blocked"));
     let rules = machine.rules();
-    fs::create_dir(machine.at("state/grants.tmp")).unwrap();
-    let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
+    fs::create_dir(machine.path("state/grants.tmp")).unwrap();
+    let error = rules.remember(&grant(&machine.path("work"), &["make"]), 1);
     assert!(error.unwrap_err().to_string().contains("grants.toml"));
-    assert!(!machine.at("state/grants.toml").exists());
+    assert!(!machine.path("state/grants.toml").exists());
 }
 
 /// Retries while another process has the lock, as on a slow disk.
-fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
+fn retry_while_locked<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
     loop {
         match act() {
             Ok(done) => return done,
@@ -375,10 +375,10 @@ fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
 fn lock_that_another_process_holds_is_an_error() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    let file = machine.put("state/grants.lock", "");
+    let file = machine.write("state/grants.lock", "");
     let lock = fs::File::options().write(true).open(file).unwrap();
     lock.lock().unwrap();
-    let one = grant(&machine.at("work"), &["make"]);
+    let one = grant(&machine.path("work"), &["make"]);
     let error = rules.remember(&one, 1).unwrap_err().to_string();
     assert!(error.ends_with("another process holds it"), "{error}");
     drop(lock);
@@ -389,7 +389,7 @@ fn lock_that_another_process_holds_is_an_error() {
 fn two_grants_with_one_id_are_both_stored() {
     let machine = TestMachine::new();
     let rules = machine.rules();
-    let work = machine.at("work");
+    let work = machine.path("work");
     let one = grant(&work, &["make"]);
     let other = Grant {
         id: one.id.clone(),
@@ -406,7 +406,7 @@ fn two_grants_with_one_id_are_both_stored() {
 fn concurrent_changes_lose_no_grant() {
     const EACH: usize = 10;
     let machine = TestMachine::new();
-    let work = machine.at("work");
+    let work = machine.path("work");
     thread::scope(|scope| {
         for who in ["a", "b", "c", "d"] {
             // Its own `FileRules`, as another process has.
@@ -414,9 +414,9 @@ fn concurrent_changes_lose_no_grant() {
             scope.spawn(move || {
                 for n in 0..EACH {
                     let grant = grant(work, &["make", who, &n.to_string()]);
-                    insist(|| rules.remember(&grant, 1));
+                    retry_while_locked(|| rules.remember(&grant, 1));
                     if n % 5 == 0 {
-                        assert!(insist(|| rules.revoke(&grant.id)));
+                        assert!(retry_while_locked(|| rules.revoke(&grant.id)));
                     }
                 }
             });
@@ -430,9 +430,9 @@ fn concurrent_changes_lose_no_grant() {
 fn files_that_decide_about_tools_are_protected() {
     let machine = TestMachine::new();
     let options = ServeOptions {
-        policy_files: vec![machine.at("named.toml")],
+        policy_files: vec![machine.path("named.toml")],
         ..machine.options()
     };
-    let places = ["state", "config", "named.toml"].map(|path| machine.at(path));
-    assert_eq!(protected(&options), places);
+    let places = ["state", "config", "named.toml"].map(|path| machine.path(path));
+    assert_eq!(protected_paths(&options), places);
 }

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn kept(dir: &TempDir) -> (ServeOptions, SessionStorage) {
+fn options_and_storage(dir: &TempDir) -> (ServeOptions, SessionStorage) {
     let options = ServeOptions {
         sessions_dir: Some(dir.path().join("work/.harness")),
         ..ServeOptions::new(dir.path().join("state"))
     };
     fs::create_dir_all(dir.path().join("work")).unwrap();
-    let kept = of(&options);
+    let kept = select_storage(&options);
     (options, kept)
 }
 
@@ -35,14 +35,14 @@ fn meta(id: &str) -> SessionMeta {
     }
 }
 
-fn refused<T>(done: Result<T, JournalError>) -> String {
+fn error_text<T>(done: Result<T, JournalError>) -> String {
     done.err().unwrap().to_string()
 }
 
 #[test]
 fn first_session_creates_the_folder_and_its_gitignore() {
     let dir = TempDir::new().unwrap();
-    let (options, SessionStorage { store, believed }) = kept(&dir);
+    let (options, SessionStorage { store, believed }) = options_and_storage(&dir);
     let root = dir.path().join("work/.harness");
     assert!(!believed);
     check(&options).unwrap();
@@ -77,7 +77,7 @@ fn store_rejects_a_link_or_file_in_place_of_a_folder() {
     for broken in [".harness", ".harness/threads"] {
         for link in [true, false] {
             let dir = TempDir::new().unwrap();
-            let (options, SessionStorage { store, .. }) = kept(&dir);
+            let (options, SessionStorage { store, .. }) = options_and_storage(&dir);
             let elsewhere = dir.path().join("elsewhere");
             fs::create_dir(&elsewhere).unwrap();
             let place = dir.path().join("work").join(broken);
@@ -94,12 +94,12 @@ fn store_rejects_a_link_or_file_in_place_of_a_folder() {
             let at_start = check(&options).unwrap_err().to_string();
             for told in [
                 at_start,
-                refused(store.create(meta("s1"))),
-                refused(store.open(&id)),
-                refused(store.read(&id)),
-                refused(store.meta(&id)),
-                refused(store.list()),
-                refused(store.delete(&id)),
+                error_text(store.create(meta("s1"))),
+                error_text(store.open(&id)),
+                error_text(store.read(&id)),
+                error_text(store.meta(&id)),
+                error_text(store.list()),
+                error_text(store.delete(&id)),
             ] {
                 assert!(told.contains(words), "{told}");
                 assert!(told.starts_with(place.to_str().unwrap()), "{told}");
@@ -112,7 +112,7 @@ fn store_rejects_a_link_or_file_in_place_of_a_folder() {
 #[test]
 fn trailing_slash_does_not_hide_a_link() {
     let dir = TempDir::new().unwrap();
-    let (mut options, _) = kept(&dir);
+    let (mut options, _) = options_and_storage(&dir);
     symlink(dir.path(), dir.path().join("work/.harness")).unwrap();
     for name in ["work/.harness/", "work/.harness//", "work/.harness/."] {
         options.sessions_dir = Some(dir.path().join(name));
@@ -125,7 +125,7 @@ fn trailing_slash_does_not_hide_a_link() {
 fn store_follows_no_link_in_a_session() {
     for name in ["events.jsonl", "meta.json", "meta.tmp", "files", ""] {
         let dir = TempDir::new().unwrap();
-        let (_, SessionStorage { store, .. }) = kept(&dir);
+        let (_, SessionStorage { store, .. }) = options_and_storage(&dir);
         drop(store.create(meta("s1")).unwrap());
         let folder = dir.path().join("work/.harness/threads/s1");
         // No newline at the end: opening a journal cuts off a torn last line.
@@ -145,10 +145,10 @@ fn store_follows_no_link_in_a_session() {
         }
         let id = SessionId::from("s1");
         for told in [
-            refused(store.open(&id)),
-            refused(store.read(&id)),
-            refused(store.meta(&id)),
-            refused(store.list()),
+            error_text(store.open(&id)),
+            error_text(store.read(&id)),
+            error_text(store.meta(&id)),
+            error_text(store.list()),
         ] {
             assert!(told.contains("it is a link"), "{name}: {told}");
         }
@@ -165,7 +165,7 @@ fn state_directory_under_another_name_is_trusted() {
             sessions_dir: Some(sessions),
             ..ServeOptions::new(&state)
         };
-        of(&options).believed
+        select_storage(&options).believed
     };
     assert!(named(state.clone()), "before it exists");
     assert!(!named(dir.path().join("other")));
@@ -175,5 +175,5 @@ fn state_directory_under_another_name_is_trusted() {
     for link in ["link", "link/", "link/."] {
         assert!(!named(dir.path().join(link)), "{link}");
     }
-    assert!(of(&ServeOptions::new(&state)).believed);
+    assert!(select_storage(&ServeOptions::new(&state)).believed);
 }

@@ -28,12 +28,12 @@ pub use threads::{threads_stdio, threads_stdio_with};
 /// settled and every child process has ended, all within a second. From the call on, everything that prints to
 /// stdout prints to stderr. Starts its own runtime: do not call it from async code.
 pub fn acp_stdio(agent: impl Agent) -> Result<()> {
-    acp_stdio_with(Arc::new(agent), usual()?)
+    acp_stdio_with(Arc::new(agent), default_options()?)
 }
 
 /// Serves as [`acp_stdio`] does, with options.
 pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: ServeOptions) -> Result<()> {
-    acp(agent, options, None)
+    serve_acp(agent, options, None)
 }
 
 /// Serves as [`acp_stdio_with`] does, and also clients with a token, as [`listen`](crate::listen) does. It ends
@@ -44,7 +44,7 @@ pub fn acp_stdio_and_listen(
     options: ServeOptions,
     listen: ListenOptions,
 ) -> Result<()> {
-    acp(agent, options, Some(listen))
+    serve_acp(agent, options, Some(listen))
 }
 
 /// ACP hosts kill an agent that still runs a second after the end of input.
@@ -53,12 +53,16 @@ const PROMPT_END: EndDeadlines = EndDeadlines {
     last_words: LAST_WORDS,
 };
 
-fn acp(agent: Arc<dyn Agent>, options: ServeOptions, listen: Option<ListenOptions>) -> Result<()> {
-    outside_of_async("acp_stdio")?;
+fn serve_acp(
+    agent: Arc<dyn Agent>,
+    options: ServeOptions,
+    listen: Option<ListenOptions>,
+) -> Result<()> {
+    ensure_outside_async("acp_stdio")?;
     let config = AcpConfig {
         on_this_machine: true,
         terminal_auth: options.terminal_auth.clone(),
-        ..options.acp()
+        ..options.acp_config()
     };
     let pipes = StdioServer::open(agent, options, listen)?;
     pipes.serve::<_, OutgoingPiece, _>(PROMPT_END, |hub, incoming, outgoing| async {
@@ -71,7 +75,7 @@ fn acp(agent: Arc<dyn Agent>, options: ServeOptions, listen: Option<ListenOption
 }
 
 /// Returns the options of a program that chooses none.
-fn usual() -> Result<ServeOptions> {
+fn default_options() -> Result<ServeOptions> {
     Ok(ServeOptions {
         config_dir: default_config_dir(),
         host_call_timeout: chosen_host_call_timeout()?,
@@ -79,7 +83,7 @@ fn usual() -> Result<ServeOptions> {
     })
 }
 
-fn outside_of_async(name: &str) -> Result<()> {
+fn ensure_outside_async(name: &str) -> Result<()> {
     ensure!(
         tokio::runtime::Handle::try_current().is_err(),
         "{name} starts a runtime of its own; call it outside of async code, or use hub",

@@ -23,7 +23,7 @@ use super::stdout::{self, RealStdout};
 use crate::{
     ServeOptions, limits,
     net::{ListenOptions, OpenPort},
-    workshop::{ServerRuntime, waiting_room},
+    workshop::{ServerRuntime, build_waiting_runtime},
 };
 
 /// Lines that may wait to be parsed. Few, because a line may be large.
@@ -85,7 +85,7 @@ impl StdioServer {
             listen,
             stdout,
         } = self;
-        waiting_room()?.block_on(async {
+        build_waiting_runtime()?.block_on(async {
             let mut last_words = LAST_WORDS;
             let mut signals = Signals::listen().context("listening for signals")?;
             let mut door = match listen {
@@ -97,8 +97,8 @@ impl StdioServer {
             }
             let (lines, incoming) = mpsc::channel(WAITING_LINES);
             let (outgoing, queue) = harn_lines::outgoing();
-            let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
-            let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
+            let mut input_ends = spawn_thread("harn-stdin", move || read(lines))?;
+            let mut output_ends = spawn_thread("harn-stdout", move || write(queue, stdout))?;
             let connection = connect(workshop.hub().clone(), incoming, outgoing);
             let mut connection = workshop.spawn(connection);
 
@@ -111,7 +111,7 @@ impl StdioServer {
                 _ = &mut input_ends => {
                     last_words = deadlines.last_words;
                     tokio::select! {
-                        served = last(&workshop, &mut connection, deadlines.last_answers) => match served {
+                        served = finish_connection(&workshop, &mut connection, deadlines.last_answers) => match served {
                             Some(served) => served.context("the connection panicked").flatten(),
                             None => Ok(()),
                         },
@@ -139,7 +139,7 @@ impl StdioServer {
 
 /// Waits for the result of a connection without further input. Returns none if that takes too long, or if the
 /// workers are too busy to run it.
-async fn last<T>(
+async fn finish_connection<T>(
     workshop: &ServerRuntime,
     connection: &mut JoinHandle<T>,
     answers: Duration,
@@ -167,7 +167,7 @@ fn write<P: Parcel>(queue: OutgoingReceiver<P>, stdout: impl io::Write) {
 }
 
 /// Runs `work` on a thread. The receiver resolves when the work ends or panics.
-fn on_a_thread(
+fn spawn_thread(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<oneshot::Receiver<()>> {

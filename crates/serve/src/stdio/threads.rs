@@ -7,9 +7,8 @@ use harn_runtime::Agent;
 use harn_threads::{IncomingLine, ThreadsConfig};
 
 use super::{
-    outside_of_async,
+    default_options, ensure_outside_async,
     pipes::{EndDeadlines, StdioServer},
-    usual,
 };
 use crate::{ServeOptions, session_store};
 
@@ -35,7 +34,7 @@ use crate::{ServeOptions, session_store};
 /// Starts and ends as [`acp_stdio`](crate::acp_stdio) does, except that requests from before the end of stdin
 /// are answered first, for at most five seconds.
 pub fn threads_stdio(agent: impl Agent) -> Result<()> {
-    threads_stdio_with(Arc::new(agent), usual()?)
+    threads_stdio_with(Arc::new(agent), default_options()?)
 }
 
 /// Serves as [`threads_stdio`] does, with options: threads work in [`ServeOptions::directory`], and are stored
@@ -49,7 +48,7 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: ServeOptions) -> R
         directory,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    outside_of_async("threads_stdio")?;
+    ensure_outside_async("threads_stdio")?;
     let pipes = StdioServer::open(agent, options, None)?;
     pipes.serve::<IncomingLine, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
         // A client that disconnects is a normal end.

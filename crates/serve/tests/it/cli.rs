@@ -255,13 +255,13 @@ fn state_with_sessions(ids: &[(&str, &str)]) -> TempDir {
     state
 }
 
-fn sessions(state: &TempDir, args: &[&str]) -> Output {
+fn run_sessions(state: &TempDir, args: &[&str]) -> Output {
     let dir = state.path().to_str().unwrap();
     harn_serve(&[&["sessions", "--state-dir", dir], args].concat())
 }
 
 /// Returns the ids in a list, in its order.
-fn listed(output: &Output) -> Vec<String> {
+fn listed_ids(output: &Output) -> Vec<String> {
     let rows = stdout(output);
     let first = |row: &str| row.split_whitespace().next().unwrap().to_owned();
     rows.lines().skip(1).map(first).collect()
@@ -270,12 +270,12 @@ fn listed(output: &Output) -> Vec<String> {
 #[test]
 fn a_list_leaves_out_stored_sessions_without_a_prompt() {
     let state = state_with_sessions(&[("a-empty", "/w"), ("b", "/w"), ("c-empty", "/v")]);
-    let list = sessions(&state, &["list"]);
-    assert_eq!(listed(&list), ["b"]);
+    let list = run_sessions(&state, &["list"]);
+    assert_eq!(listed_ids(&list), ["b"]);
     let hint = "harn-serve: 2 without a prompt left out; --all lists them\n";
     assert_eq!(stderr(&list), hint);
-    let all = sessions(&state, &["list", "--all"]);
-    assert_eq!(listed(&all), ["a-empty", "b", "c-empty"]);
+    let all = run_sessions(&state, &["list", "--all"]);
+    assert_eq!(listed_ids(&all), ["a-empty", "b", "c-empty"]);
     assert_eq!(stderr(&all), "");
 }
 
@@ -286,22 +286,22 @@ fn a_list_leaves_out_archived_sessions() {
     let mut opened = store.open(&"a".into()).unwrap();
     opened.log.amend(MetaChange::Archived(true)).unwrap();
     drop(opened);
-    let list = sessions(&state, &["list"]);
-    assert_eq!(listed(&list), ["b"]);
+    let list = run_sessions(&state, &["list"]);
+    assert_eq!(listed_ids(&list), ["b"]);
     let hint = "harn-serve: 1 without a prompt and 1 archived left out; --all lists them\n";
     assert_eq!(stderr(&list), hint);
-    let all = sessions(&state, &["list", "--all"]);
-    assert_eq!(listed(&all), ["a", "b", "c-empty"]);
+    let all = run_sessions(&state, &["list", "--all"]);
+    assert_eq!(listed_ids(&all), ["a", "b", "c-empty"]);
     let state_of = |row: &str| row.contains(" archived ");
     let marked: Vec<_> = stdout(&all).lines().skip(1).map(state_of).collect();
     assert_eq!(marked, [true, false, false]);
-    let json = sessions(&state, &["list", "--all", "--json"]);
+    let json = run_sessions(&state, &["list", "--all", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json[0]["archived"], true);
     assert_eq!(json[1].get("archived"), None);
     // It can still be shown by its id; `last` is the last one in the list.
-    assert!(sessions(&state, &["show", "a"]).status.success());
-    let shown = sessions(&state, &["delete", "last"]);
+    assert!(run_sessions(&state, &["show", "a"]).status.success());
+    let shown = run_sessions(&state, &["delete", "last"]);
     assert_eq!(stdout(&shown), "deleted b\n");
 }
 
@@ -316,17 +316,17 @@ fn list_filters_by_directory_limits_and_prints_json() {
     let (real, link) = (real.to_str().unwrap(), link.to_str().unwrap());
     let ids = [("a", "/gone"), ("b", real), ("c", link), ("d", real)];
     let state = state_with_sessions(&ids);
-    let list = |args: &[&str]| listed(&sessions(&state, &[&["list"], args].concat()));
+    let list = |args: &[&str]| listed_ids(&run_sessions(&state, &[&["list"], args].concat()));
     assert_eq!(list(&["--cwd", link]), ["b", "c", "d"]);
     assert_eq!(list(&["--cwd", "/gone/"]), ["a"]);
     assert_eq!(list(&["--limit", "2"]), ["a", "b"]);
     assert_eq!(list(&["--cwd", real, "--limit", "1"]), ["b"]);
-    let none = sessions(&state, &["list", "--cwd", "/nowhere"]);
+    let none = run_sessions(&state, &["list", "--cwd", "/nowhere"]);
     assert!(stdout(&none).starts_with("no sessions of /nowhere in "));
-    let wrong = sessions(&state, &["list", "--limit", "0"]);
+    let wrong = run_sessions(&state, &["list", "--limit", "0"]);
     assert_eq!(wrong.status.code(), Some(2));
 
-    let json = sessions(&state, &["list", "--json", "--limit", "1"]);
+    let json = run_sessions(&state, &["list", "--json", "--limit", "1"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let expected = serde_json::json!([{
         "sessionId": "a",
@@ -338,7 +338,7 @@ fn list_filters_by_directory_limits_and_prints_json() {
         "activePrompt": false,
     }]);
     assert_eq!(json, expected);
-    let none = sessions(&state, &["list", "--json", "--cwd", "/nowhere"]);
+    let none = run_sessions(&state, &["list", "--json", "--cwd", "/nowhere"]);
     assert_eq!(stdout(&none), "[]\n");
 }
 
@@ -352,7 +352,7 @@ fn session_is_found_by_a_prefix_of_its_id_or_last() {
         ("ses_cd1", "/w"),
     ]);
     let shown = |word: &str| {
-        let output = sessions(&state, &["show", word]);
+        let output = run_sessions(&state, &["show", word]);
         let text = stdout(&output);
         let id = text.lines().nth(1).and_then(|line| line.split_once(','));
         id.map(|(id, _)| id.to_owned())
@@ -370,12 +370,12 @@ fn session_is_found_by_a_prefix_of_its_id_or_last() {
     assert_eq!(shown("ses_ab3"), Err(near.to_owned()));
 
     for (word, id) in [("cd", "ses_cd1"), ("last", "ses_ab1"), ("last", "ses_ab2")] {
-        let deleted = sessions(&state, &["delete", word]);
+        let deleted = run_sessions(&state, &["delete", word]);
         assert_eq!(stdout(&deleted), format!("deleted {id}\n"));
     }
-    assert_eq!(sessions(&state, &["delete", ""]).status.code(), Some(1));
-    let left = sessions(&state, &["list", "--all"]);
-    assert_eq!(listed(&left), ["x-empty", "ses_ab"]);
+    assert_eq!(run_sessions(&state, &["delete", ""]).status.code(), Some(1));
+    let left = run_sessions(&state, &["list", "--all"]);
+    assert_eq!(listed_ids(&left), ["x-empty", "ses_ab"]);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_damaged_session_is_deleted_by_its_whole_id() {
     let state = state_with_sessions(&[("ses_ab1", "/w")]);
     let meta = state.path().join("threads/ses_ab1/meta.json");
     std::fs::write(meta, "{").unwrap();
-    let deleted = sessions(&state, &["delete", "ses_ab1"]);
+    let deleted = run_sessions(&state, &["delete", "ses_ab1"]);
     assert_eq!(stdout(&deleted), "deleted ses_ab1\n");
 }
 

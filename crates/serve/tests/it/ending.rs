@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// Starts an agent with a running child process; returns both.
-fn with_a_running_child(state: &TempDir, work: &TempDir) -> (Agent, Pid) {
+fn start_with_running_child(state: &TempDir, work: &TempDir) -> (Agent, Pid) {
     let state = state.path().to_str().unwrap();
     let mut agent = Agent::harn_serve(&["acp", "--state-dir", state]);
     let session = agent.open(work.path());
@@ -58,9 +58,9 @@ fn assert_gone(pid: Pid) {
 #[test]
 fn end_of_input_ends_the_process_and_its_children() {
     let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let (mut agent, child) = with_a_running_child(&state, &work);
+    let (mut agent, child) = start_with_running_child(&state, &work);
     agent.close_stdin();
-    assert_eq!(agent.exit().code(), Some(0));
+    assert_eq!(agent.wait_for_exit().code(), Some(0));
     assert_gone(child);
 }
 
@@ -68,10 +68,10 @@ fn end_of_input_ends_the_process_and_its_children() {
 fn signals_end_the_process_and_its_children() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let (mut agent, child) = with_a_running_child(&state, &work);
+        let (mut agent, child) = start_with_running_child(&state, &work);
         let pid = Pid::from_raw(agent.pid().try_into().unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
-        assert_eq!(agent.exit().code(), Some(0), "{signal:?}");
+        assert_eq!(agent.wait_for_exit().code(), Some(0), "{signal:?}");
         assert_gone(child);
     }
 }
@@ -79,9 +79,9 @@ fn signals_end_the_process_and_its_children() {
 #[test]
 fn a_turn_cut_by_the_end_of_input_is_settled() {
     let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let (mut agent, _) = with_a_running_child(&state, &work);
+    let (mut agent, _) = start_with_running_child(&state, &work);
     agent.close_stdin();
-    agent.exit();
+    agent.wait_for_exit();
     let state = state.path().to_str().unwrap();
     let mut again = Agent::harn_serve(&["acp", "--state-dir", state]);
     again.request("initialize", json!({"protocolVersion": 1}));
@@ -120,7 +120,7 @@ fn client_that_does_not_read_does_not_delay_the_end() {
         thread::sleep(Duration::from_millis(10));
     }
     agent.close_stdin();
-    assert_eq!(agent.exit().code(), Some(0));
+    assert_eq!(agent.wait_for_exit().code(), Some(0));
 }
 
 /// Requests from a pipe are answered although the pipe is closed; only a prompt is cancelled.

@@ -23,15 +23,15 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-fn repository(path: &str) -> PathBuf {
+fn repository_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
 }
 
 /// Returns the file names of the fixtures, sorted.
-fn fixtures() -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(repository("fixtures/acp"))
+fn fixture_files() -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(repository_path("fixtures/acp"))
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".json") || name.ends_with(".jsonl"))
@@ -44,7 +44,7 @@ fn fixtures() -> Vec<String> {
 fn every_fixture_is_embedded() {
     let embedded = harn_conformance::fixtures();
     let embedded: Vec<_> = embedded.iter().map(|fixture| fixture.name).collect();
-    let files = fixtures();
+    let files = fixture_files();
     let stems = files.iter().filter_map(|file| file.rsplit_once('.'));
     let mut stems: Vec<_> = stems.map(|(stem, _)| stem).collect();
     stems.sort_unstable();
@@ -58,7 +58,7 @@ fn fixtures_are_listed_and_shown() {
     let list = harn_serve(&["fixtures", "list"]);
     assert!(list.status.success());
     let list = stdout(&list);
-    for file in fixtures() {
+    for file in fixture_files() {
         let (name, _) = file.rsplit_once('.').unwrap();
         let row = list
             .lines()
@@ -68,7 +68,7 @@ fn fixtures_are_listed_and_shown() {
             .unwrap_or_default();
         assert!(!about.trim().is_empty(), "{name}: {row:?}");
         let shown = harn_serve(&["fixtures", "show", &file]);
-        let pinned = fs::read(repository("fixtures/acp").join(&file)).unwrap();
+        let pinned = fs::read(repository_path("fixtures/acp").join(&file)).unwrap();
         assert_eq!(shown.stdout, pinned, "{name}");
     }
     let unknown = harn_serve(&["fixtures", "show", "permision-allowed"]);
@@ -80,8 +80,8 @@ fn fixtures_are_listed_and_shown() {
 /// Some conversations include misbehaving clients; the agent never misbehaves.
 #[test]
 fn the_agent_breaks_no_rule_in_any_fixture() {
-    let folder = repository("fixtures/acp");
-    let mut recordings = fixtures();
+    let folder = repository_path("fixtures/acp");
+    let mut recordings = fixture_files();
     // It contains copies of single messages and is no recording.
     recordings.retain(|file| file != "session_update_extensions.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
@@ -257,7 +257,7 @@ fn bad_input_is_a_finding() {
 fn files_that_cannot_be_read_do_not_hide_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let good = folder.path().join("good.jsonl");
-    fs::copy(repository("fixtures/acp/list-pages.jsonl"), &good).unwrap();
+    fs::copy(repository_path("fixtures/acp/list-pages.jsonl"), &good).unwrap();
     let nowhere = folder.path().join("nowhere.jsonl");
     let paths = [&nowhere, &good].map(|path| path.to_str().unwrap());
     let verified = harn_serve(&["fixtures", "verify", paths[0], paths[1]]);
@@ -288,8 +288,8 @@ fn messages_in_a_json_file_are_checked_alone() {
 }
 
 /// Returns the messages of a transcript to these sides, as `tee` would have recorded them.
-fn bare(file: &str, sides: &[&str]) -> String {
-    let text = fs::read_to_string(repository("fixtures/acp").join(file)).unwrap();
+fn bare_messages(file: &str, sides: &[&str]) -> String {
+    let text = fs::read_to_string(repository_path("fixtures/acp").join(file)).unwrap();
     let entries = text
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -311,7 +311,7 @@ fn bare_messages_of_both_sides_are_verified() {
     ] {
         let file = format!("{file}.jsonl");
         for sides in [&["agent", "client"][..], &["agent"]] {
-            let (code, said) = verify(bare(&file, sides).as_bytes(), &[]);
+            let (code, said) = verify(bare_messages(&file, sides).as_bytes(), &[]);
             assert_eq!(code, 0, "{file} to {sides:?}: {said}");
         }
     }
@@ -319,16 +319,19 @@ fn bare_messages_of_both_sides_are_verified() {
 
 #[test]
 fn bare_messages_of_the_agent_break_no_rule() {
-    for file in fixtures().iter().filter(|file| file.ends_with(".jsonl")) {
+    for file in fixture_files()
+        .iter()
+        .filter(|file| file.ends_with(".jsonl"))
+    {
         // A replay restarts the event ids. Only the client's own messages show that it requested one.
-        let text = fs::read_to_string(repository("fixtures/acp").join(file)).unwrap();
+        let text = fs::read_to_string(repository_path("fixtures/acp").join(file)).unwrap();
         let replays = text.contains(r#""method":"session/load""#);
         let sides: &[&str] = if replays {
             &["agent", "client"]
         } else {
             &["client"]
         };
-        let (_, said) = verify(bare(file, sides).as_bytes(), &[]);
+        let (_, said) = verify(bare_messages(file, sides).as_bytes(), &[]);
         let of_the_agent =
             |line: &&str| !line.starts_with("-: ") && !line.ends_with("(sent by the client)");
         let faults: Vec<_> = said.lines().filter(of_the_agent).collect();
@@ -339,7 +342,7 @@ fn bare_messages_of_the_agent_break_no_rule() {
 #[test]
 fn every_rule_is_listed_and_explained() {
     let rules = stdout(&harn_serve(&["fixtures", "rules"]));
-    let page = fs::read_to_string(repository("docs/kit.md")).unwrap();
+    let page = fs::read_to_string(repository_path("docs/kit.md")).unwrap();
     for rule in ConformanceRule::ALL {
         assert!(rules.contains(rule.sentence()), "{rule}");
         let row = format!("| `{rule}` | {} |", rule.sentence());
@@ -358,7 +361,7 @@ fn schemas_are_written_as_they_are_published() {
     for file in fs::read_dir(&out).unwrap() {
         let path = file.unwrap().path();
         let file = path.file_name().unwrap().to_str().unwrap();
-        let published = fs::read(repository("spec/schemas").join(file)).unwrap();
+        let published = fs::read(repository_path("spec/schemas").join(file)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), published, "{file}");
         assert!(stdout(&written).contains(&format!("wrote {}\n", path.display())));
         let name = file.strip_suffix(".schema.json").unwrap();
@@ -367,7 +370,7 @@ fn schemas_are_written_as_they_are_published() {
         assert_eq!(harn_serve(&["schema", file]).stdout, published);
         count += 1;
     }
-    let all = fs::read_dir(repository("spec/schemas")).unwrap();
+    let all = fs::read_dir(repository_path("spec/schemas")).unwrap();
     let all = all.filter(|file| file.as_ref().unwrap().path().extension().unwrap() == "json");
     assert_eq!(count, all.count());
     let unknown = harn_serve(&["schema", "agent-events"]);

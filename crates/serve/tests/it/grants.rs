@@ -56,7 +56,7 @@ impl State {
         let file = GrantFile {
             grants: grants.iter().map(|grant| (grant.clone(), at)).collect(),
         };
-        fs::write(dir.path().join("grants.toml"), file.text()).unwrap();
+        fs::write(dir.path().join("grants.toml"), file.to_text()).unwrap();
         Self { dir, grants }
     }
 
@@ -64,7 +64,7 @@ impl State {
         harn_serve(self.dir.path(), args)
     }
 
-    fn kept(&self) -> Vec<Grant> {
+    fn stored_grants(&self) -> Vec<Grant> {
         let text = fs::read_to_string(self.dir.path().join("grants.toml")).unwrap();
         let file = GrantFile::parse("grants.toml", &text).unwrap();
         file.grants.into_iter().map(|(grant, _)| grant).collect()
@@ -133,7 +133,7 @@ fn revoke_needs_the_whole_id() {
     };
     let gone = stdout(&state.run(&["revoke", &first.id]));
     assert_eq!(gone, format!("forgot {}: allow `cargo test`\n", first.id));
-    assert_eq!(state.kept(), [second.clone(), third.clone()]);
+    assert_eq!(state.stored_grants(), [second.clone(), third.clone()]);
 
     // An almost correct id revokes nothing, also not the other ids of the command.
     let near = format!("{}0", &second.id[..second.id.len() - 1]);
@@ -162,11 +162,11 @@ fn revoke_needs_the_whole_id() {
             "{prefix}"
         );
     }
-    assert_eq!(state.kept().len(), 2);
+    assert_eq!(state.stored_grants().len(), 2);
 
     let all = stdout(&state.run(&["revoke", "--all"]));
     assert_eq!(all.lines().count(), 2, "{all}");
-    assert_eq!(state.kept(), []);
+    assert_eq!(state.stored_grants(), []);
     assert_eq!(
         stdout(&state.run(&["revoke", "--all"])),
         "there was nothing to forget\n"
@@ -179,7 +179,7 @@ fn revoke_needs_ids_or_all() {
     for args in [&["revoke"][..], &["revoke", "--all", "g-00000000"]] {
         assert_eq!(state.run(args).status.code(), Some(2), "{args:?}");
     }
-    assert_eq!(state.kept().len(), 3);
+    assert_eq!(state.stored_grants().len(), 3);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn list_prints_long_grants_whole() {
     let file = GrantFile {
         grants: vec![(long.clone(), 1_700_000_000_000)],
     };
-    fs::write(state.path().join("grants.toml"), file.text()).unwrap();
+    fs::write(state.path().join("grants.toml"), file.to_text()).unwrap();
     let whole = words.join(" ");
     let list = stdout(&harn_serve(state.path(), &["list", "--all"]));
     assert!(list.contains(&whole), "{list}");

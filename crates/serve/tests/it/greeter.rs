@@ -25,7 +25,7 @@ fn the_readme_shows_the_greeter_as_it_is() {
 }
 
 /// Builds the example with the features of the workspace's tests; returns its path as cargo reports it.
-fn greeter() -> PathBuf {
+fn build_greeter() -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--workspace", "--example", "greeter"])
         .arg("--message-format=json")
@@ -51,12 +51,13 @@ fn the_greeter_reads_counts_and_asks() {
         ("reject_once", None),
         ("allow_once", Some("Your README has 3 lines.")),
     ] {
-        let mut agent = Agent::start(Command::new(greeter()).env("XDG_STATE_HOME", home.path()));
+        let mut agent =
+            Agent::start(Command::new(build_greeter()).env("XDG_STATE_HOME", home.path()));
         agent.answer = answer;
         let session = agent.open(work.path());
         let id = agent.prompt(&session, "hello");
-        assert_eq!(agent.answer(id)["result"]["stopReason"], "end_turn");
-        assert!(agent.said().starts_with("Your README has 3 lines."));
+        assert_eq!(agent.read_answer(id)["result"]["stopReason"], "end_turn");
+        assert!(agent.agent_text().starts_with("Your README has 3 lines."));
 
         let [ask] = &agent.asked[..] else {
             panic!("asked {} times", agent.asked.len());

@@ -26,7 +26,7 @@ Help.
 ";
 
 /// Creates a workspace that would touch files in three ways and connect to a port in a fourth.
-fn workspace(dir: &Path, port: u16) {
+fn create_workspace(dir: &Path, port: u16) {
     let skill = dir.join(".harn/skills/helper");
     fs::create_dir_all(&skill).unwrap();
     fs::write(skill.join("SKILL.md"), SKILL).unwrap();
@@ -70,13 +70,13 @@ fn visit(dir: &Path, state: &Path) -> String {
         "/skills",
     ] {
         let id = agent.prompt(&session, prompt);
-        let answer = agent.answer(id);
+        let answer = agent.read_answer(id);
         assert_eq!(
             answer["result"]["stopReason"], "end_turn",
             "{prompt}: {answer}"
         );
     }
-    let said = agent.said();
+    let said = agent.agent_text();
     assert!(
         said.contains("helper"),
         "the skill is known, only not obeyed: {said}"
@@ -97,13 +97,13 @@ fn trust(dir: &Path, state: &Path) {
     assert!(trusted.status.success(), "{trusted:?}");
 }
 
-fn started(trace: &str) -> Vec<&str> {
+fn started_processes(trace: &str) -> Vec<&str> {
     let executed = trace.lines().filter(|line| line.contains("execve"));
     // The first is the agent itself.
     executed.skip(1).collect()
 }
 
-fn connected(trace: &str) -> Vec<&str> {
+fn opened_connections(trace: &str) -> Vec<&str> {
     let connected = trace.lines().filter(|line| line.contains("connect("));
     connected.filter(|line| line.contains("AF_INET")).collect()
 }
@@ -120,11 +120,11 @@ fn untrusted_workspace_starts_no_process_and_no_connection() {
     for folder in [&work, &state] {
         fs::create_dir_all(folder).unwrap();
     }
-    workspace(&work, port);
+    create_workspace(&work, port);
 
     let trace = visit(&work, &state);
-    assert_eq!(started(&trace), Vec::<&str>::new());
-    assert_eq!(connected(&trace), Vec::<&str>::new());
+    assert_eq!(started_processes(&trace), Vec::<&str>::new());
+    assert_eq!(opened_connections(&trace), Vec::<&str>::new());
     let mut left: Vec<_> = fs::read_dir(&work)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -136,9 +136,12 @@ fn untrusted_workspace_starts_no_process_and_no_connection() {
     std::thread::spawn(move || listener.incoming().for_each(drop));
     trust(&work, &state);
     let trace = visit(&work, &state);
-    assert!(!started(&trace).is_empty(), "the hook would have been seen");
     assert!(
-        !connected(&trace).is_empty(),
+        !started_processes(&trace).is_empty(),
+        "the hook would have been seen"
+    );
+    assert!(
+        !opened_connections(&trace).is_empty(),
         "the call would have been seen"
     );
     for ran in ["hook-ran", "skill-server-ran", "manifest-server-ran"] {
@@ -158,9 +161,9 @@ fn trust_in_a_folder_does_not_cover_its_parents() {
     for folder in [&work.join(".git"), &work.join("sub"), &state] {
         fs::create_dir_all(folder).unwrap();
     }
-    workspace(&work, port);
+    create_workspace(&work, port);
     trust(&work.join("sub"), &state);
     let trace = visit(&work.join("sub"), &state);
-    assert_eq!(started(&trace), Vec::<&str>::new());
-    assert_eq!(connected(&trace), Vec::<&str>::new());
+    assert_eq!(started_processes(&trace), Vec::<&str>::new());
+    assert_eq!(opened_connections(&trace), Vec::<&str>::new());
 }

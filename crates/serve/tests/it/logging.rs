@@ -32,7 +32,7 @@ fn secrets_are_not_logged_at_any_level() {
     );
     // A rejected request is not quoted either.
     let id = agent.send("session/new", json!({"cwd": 5, "mcpServers": servers}));
-    assert!(agent.answer(id)["error"].is_object());
+    assert!(agent.read_answer(id)["error"].is_object());
     agent.write(&json!({"jsonrpc": "2.0", "params": servers}));
     let (status, _, stderr) = agent.end();
     assert!(status.success(), "{status}");

@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-fn asking(request_id: &str) -> Value {
+fn request_body(request_id: &str) -> Value {
     json!({
         "protocol_version": "1.0.0",
         "request_id": request_id,
@@ -120,7 +120,7 @@ fn asking(request_id: &str) -> Value {
     })
 }
 
-fn said(envelope: &Value) -> Vec<&str> {
+fn message_texts(envelope: &Value) -> Vec<&str> {
     let directives = envelope["response"]["action_directives"].as_array();
     let messages = directives
         .into_iter()
@@ -137,11 +137,11 @@ fn a_shell_asks_on_either_path() {
     let server = Server::start(&dir);
     assert!(server.announced.ends_with(PATHS[0]), "{}", server.announced);
     for (path, id) in PATHS.into_iter().zip(["req-1", "req-2"]) {
-        let answer = server.invoke(path, &asking(id));
+        let answer = server.invoke(path, &request_body(id));
         assert_eq!(answer["request_id"], id);
         assert_eq!(answer["correlation_id"], "cor-1");
         assert_eq!(answer["response"]["status"], "success", "{answer}");
-        assert_eq!(said(&answer), ["Here it is."], "{answer}");
+        assert_eq!(message_texts(&answer), ["Here it is."], "{answer}");
     }
     let threads = fs::read_dir(dir.path().join("state/threads")).unwrap();
     let [only] = threads.collect::<Vec<_>>().try_into().unwrap();
@@ -157,7 +157,7 @@ fn request_without_a_token_gets_an_envelope() {
     let server = Server::start(&dir);
     for path in PATHS {
         for token in [None, Some("wrong-token-0123456789")] {
-            let body = asking("req-1").to_string();
+            let body = request_body("req-1").to_string();
             let (status, head, answer) = server.post(path, token, &body);
             assert_eq!(status, 401, "{answer}");
             assert!(head.contains("www-authenticate: bearer"), "{head}");
@@ -185,7 +185,7 @@ fn broken_json_gets_an_envelope() {
 fn waiting_shell_receives_run_cancelled_when_the_server_ends() {
     let dir = TempDir::new().unwrap();
     let mut server = Server::start(&dir);
-    let mut stay = asking("req-1");
+    let mut stay = request_body("req-1");
     stay["request"]["context"]["user_intent"] = json!("stay");
     let answer = thread::scope(|scope| {
         let waiting = scope.spawn(|| server.invoke(PATHS[0], &stay));
@@ -216,15 +216,15 @@ fn waiting_shell_receives_run_cancelled_when_the_server_ends() {
 fn the_same_request_after_a_restart_gets_the_same_answer() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir);
-    let first = server.invoke(PATHS[0], &asking("req-1"));
-    assert_eq!(said(&first), ["Here it is."], "{first}");
+    let first = server.invoke(PATHS[0], &request_body("req-1"));
+    assert_eq!(message_texts(&first), ["Here it is."], "{first}");
     drop(server);
 
     let server = Server::start(&dir);
-    let again = server.invoke(PATHS[1], &asking("req-1"));
+    let again = server.invoke(PATHS[1], &request_body("req-1"));
     assert_eq!(again, first);
     // The agent did not run a second time.
-    let mut other = asking("req-1");
+    let mut other = request_body("req-1");
     other["request"]["context"]["user_intent"] = json!("Something else");
     let conflict = server.invoke(PATHS[0], &other);
     assert_eq!(

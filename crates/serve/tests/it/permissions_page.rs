@@ -9,7 +9,7 @@ use harn_policy::{
 use harn_tools::DiskProbe;
 use serde_json::Value;
 
-fn example() -> Policy {
+fn example_policy() -> Policy {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/permissions.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mut blocks = page.split("```toml\n").skip(1);
@@ -52,7 +52,7 @@ fn decide(policy: &Policy, workspace: &Path, case: &Case<'_>) -> PolicyAction {
 #[test]
 fn the_example_does_what_the_page_says() {
     use PolicyAction::{Allow, Ask, Deny};
-    let (policy, dir) = (example(), tempfile::tempdir().unwrap());
+    let (policy, dir) = (example_policy(), tempfile::tempdir().unwrap());
     let workspace: PathBuf = dir.path().canonicalize().unwrap();
     let tool = |tool| Case {
         tool,

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::client::Agent;
 
 /// Returns the Harn capabilities that the agent advertises to such a client.
-fn advertised(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> Value {
+fn advertised_capabilities(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> Value {
     let state = TempDir::new().unwrap();
     let place = ["acp", "--state-dir", state.path().to_str().unwrap()];
     let mut agent = Agent::harn_serve(&[&place, flags].concat());
@@ -26,7 +26,7 @@ fn advertised(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> Value 
 
 /// Returns whether the agent sends updates that plain ACP does not have.
 fn has_extensions(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> bool {
-    let advertised = advertised(flags, name, harn);
+    let advertised = advertised_capabilities(flags, name, harn);
     let extensions = &advertised["sessionUpdateExtensions"];
     extensions.as_array().is_some_and(|list| !list.is_empty())
 }
@@ -54,7 +54,7 @@ fn known_editors_receive_plain_acp_and_others_all_extensions() {
 #[test]
 fn host_bridge_flag_overrides_the_declaration() {
     let asked = |flags: &[&str], harn| {
-        let advertised = advertised(flags, None, harn);
+        let advertised = advertised_capabilities(flags, None, harn);
         advertised["hostCapabilityOperations"].is_object()
     };
     let declared = || Some(json!({"hostBridge": true}));
@@ -76,7 +76,7 @@ fn terminal_method(agent: &mut Agent, capabilities: Value) -> Option<Value> {
 }
 
 /// Runs the command; returns the doctor's report.
-fn report(command: &mut Command) -> String {
+fn run_doctor(command: &mut Command) -> String {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{done:?}");
     String::from_utf8(done.stdout).unwrap()
@@ -104,7 +104,7 @@ fn a_client_with_a_terminal_can_run_the_doctor_in_it() {
     assert_eq!(done, json!({}));
     // The client starts the agent again, with the method's arguments after its own.
     let mut again = Command::new(PROGRAM);
-    let found = report(again.args(started).args(words(&method["args"])));
+    let found = run_doctor(again.args(started).args(words(&method["args"])));
     assert!(found.contains("sessions") && found.contains(dir), "{found}");
 
     let mut agent = Agent::harn_serve(&started);
@@ -116,14 +116,14 @@ fn a_client_with_a_terminal_can_run_the_doctor_in_it() {
         program.is_absolute() && command["label"].is_string(),
         "{command}"
     );
-    let found = report(Command::new(program).args(words(&command["args"])));
+    let found = run_doctor(Command::new(program).args(words(&command["args"])));
     assert!(found.contains(dir), "{found}");
 
     let mut agent = Agent::harn_serve(&started);
     assert_eq!(terminal_method(&mut agent, json!({"terminal": true})), None);
     let id = agent.send("authenticate", json!({"methodId": "doctor"}));
     assert_eq!(
-        agent.answer(id)["error"]["data"]["reason"],
+        agent.read_answer(id)["error"]["data"]["reason"],
         "unknown_auth_method"
     );
 }

@@ -80,16 +80,16 @@ struct Ran {
 }
 
 fn command(state: &TempDir, prompt: &str) -> Command {
-    let mut command = command_of(state);
+    let mut command = base_command(state);
     command.arg(prompt);
     command
 }
 
-fn command_of(state: &TempDir) -> Command {
+fn base_command(state: &TempDir) -> Command {
     let scenario = state.path().join("house.yaml");
     fs::write(&scenario, SCENARIO).unwrap();
     // The state directory is protected from writes, so the working directory is outside of it.
-    let (kept, work) = (kept(state), state.path().join("work"));
+    let (kept, work) = (state_dir(state), state.path().join("work"));
     fs::create_dir_all(&work).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
     command
@@ -100,7 +100,7 @@ fn command_of(state: &TempDir) -> Command {
     command
 }
 
-fn kept(state: &TempDir) -> PathBuf {
+fn state_dir(state: &TempDir) -> PathBuf {
     state.path().join("state")
 }
 
@@ -111,10 +111,10 @@ fn run(prompt: &str) -> Ran {
 fn run_with(prompt: &str, args: &[&str]) -> Ran {
     let state = TempDir::new().unwrap();
     let output = command(&state, prompt).args(args).output().unwrap();
-    ran(output, state)
+    collect_output(output, state)
 }
 
-fn ran(output: Output, state: TempDir) -> Ran {
+fn collect_output(output: Output, state: TempDir) -> Ran {
     Ran {
         code: output.status.code(),
         answer: String::from_utf8(output.stdout).unwrap(),
@@ -136,19 +136,19 @@ fn explore(args: &[&str]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .env("XDG_CONFIG_HOME", state.path().join("config"))
         .args(["run", "--policy", rules.to_str().unwrap()])
-        .args(["--state-dir", kept(&state).to_str().unwrap()])
+        .args(["--state-dir", state_dir(&state).to_str().unwrap()])
         .args(["--cwd", work.to_str().unwrap()])
         .args(args)
         .output()
         .unwrap();
-    ran(output, state)
+    collect_output(output, state)
 }
 
 /// Returns the sessions of a state directory, the most recently changed first.
-fn listed(state: &TempDir) -> Vec<Value> {
+fn list_sessions(state: &TempDir) -> Vec<Value> {
     let list = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--json", "--state-dir"])
-        .arg(kept(state))
+        .arg(state_dir(state))
         .output()
         .unwrap();
     let rows: Value = serde_json::from_slice(&list.stdout).unwrap();
@@ -165,7 +165,7 @@ fn a_mistyped_flag_is_an_error_and_never_the_prompt() {
         assert!(ran.notes.contains(&words), "{}", ran.notes);
         let tip = format!("a similar argument exists: '{near}'");
         assert!(ran.notes.contains(&tip), "{}", ran.notes);
-        assert!(!kept(&ran.state).exists(), "a session was begun");
+        assert!(!state_dir(&ran.state).exists(), "a session was begun");
     }
 }
 
@@ -173,17 +173,17 @@ fn a_mistyped_flag_is_an_error_and_never_the_prompt() {
 fn words_form_one_prompt_also_after_two_dashes() {
     let ran = run_with("where", &["is", "the door?"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
-    assert_eq!(listed(&ran.state)[0]["title"], "where is the door?");
+    assert_eq!(list_sessions(&ran.state)[0]["title"], "where is the door?");
     let ran = run_with("what", &["--", "is", "--mode", "-"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
-    assert_eq!(listed(&ran.state)[0]["title"], "what is --mode -");
+    assert_eq!(list_sessions(&ran.state)[0]["title"], "what is --mode -");
 }
 
 #[test]
 fn a_dash_or_no_words_read_the_prompt_from_stdin() {
     for words in [&["-"][..], &[]] {
         let state = TempDir::new().unwrap();
-        let mut child = command_of(&state)
+        let mut child = base_command(&state)
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -193,10 +193,10 @@ fn a_dash_or_no_words_read_the_prompt_from_stdin() {
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(b"where is\nthe door?\n").unwrap();
         drop(stdin);
-        let ran = ran(child.wait_with_output().unwrap(), state);
+        let ran = collect_output(child.wait_with_output().unwrap(), state);
         assert_eq!(ran.code, Some(0), "{}", ran.notes);
         assert_eq!(ran.answer, "Behind the curtain.\n");
-        assert_eq!(listed(&ran.state)[0]["title"], "where is");
+        assert_eq!(list_sessions(&ran.state)[0]["title"], "where is");
     }
 }
 
@@ -292,7 +292,10 @@ fn a_session_is_continued() {
     assert!(notes.contains("leave --continue out"), "{notes}");
 
     assert_eq!(again("where is the door?", &[]).0, Some(0));
-    let id = listed(&state)[0]["sessionId"].as_str().unwrap().to_owned();
+    let id = list_sessions(&state)[0]["sessionId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let beginning = &id[..id.len() - 2];
     let written = state.path().join("work/NOTES.md");
     for args in [&["--continue"][..], &["--session", beginning]] {
@@ -303,8 +306,12 @@ fn a_session_is_continued() {
     // A given mode applies, also in a session with another.
     again("make a note", &["--continue", "--mode", "accept-edits"]);
     assert!(written.exists());
-    assert_eq!(listed(&state).len(), 1, "one session, prompted again");
-    let prompts = fs::read_to_string(kept(&state).join(format!("threads/{id}/events.jsonl")));
+    assert_eq!(
+        list_sessions(&state).len(),
+        1,
+        "one session, prompted again"
+    );
+    let prompts = fs::read_to_string(state_dir(&state).join(format!("threads/{id}/events.jsonl")));
     let prompts = prompts.unwrap().matches(r#""type":"turn_started""#).count();
     assert_eq!(prompts, 4);
 
@@ -342,7 +349,7 @@ fn permission_without_a_terminal_is_refused_with_a_message() {
     let helped = "there is no terminal to ask on; say what may run with --mode or --policy\n";
     assert_eq!(ran.notes.matches(helped).count(), 1, "{}", ran.notes);
     // The record does not claim that a person rejected the call.
-    let threads = fs::read_dir(kept(&ran.state).join("threads")).unwrap();
+    let threads = fs::read_dir(state_dir(&ran.state).join("threads")).unwrap();
     let thread = threads.map(|thread| thread.unwrap().path()).next().unwrap();
     let journal = fs::read_to_string(thread.join("events.jsonl")).unwrap();
     assert!(journal.contains(r#""decision":"unavailable""#), "{journal}");
@@ -523,7 +530,7 @@ fn run_stores_its_session() {
     let ran = run("where is the door?");
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--state-dir"])
-        .arg(kept(&ran.state))
+        .arg(state_dir(&ran.state))
         .output()
         .unwrap();
     let list = String::from_utf8(output.stdout).unwrap();
@@ -580,7 +587,7 @@ mod interrupted {
     }
 
     /// Reads until the output ends with `words`.
-    fn hear(from: &mut impl Read, words: &str) -> String {
+    fn read_until(from: &mut impl Read, words: &str) -> String {
         let mut heard = Vec::new();
         while !heard.ends_with(words.as_bytes()) {
             let mut byte = [0];
@@ -598,7 +605,7 @@ mod interrupted {
         fs::write(work.join("src/a.rs"), "one\n").unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
             .env("XDG_CONFIG_HOME", state.path().join("config"))
-            .args(["run", "--state-dir", kept(&state).to_str().unwrap()])
+            .args(["run", "--state-dir", state_dir(&state).to_str().unwrap()])
             .args(["--cwd", work.to_str().unwrap(), "/watch src/**"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -606,18 +613,18 @@ mod interrupted {
             .spawn()
             .unwrap();
         let mut stdout = child.stdout.take().unwrap();
-        let opening = hear(&mut stdout, "ends it.\n\n");
+        let opening = read_until(&mut stdout, "ends it.\n\n");
         assert!(
             opening.starts_with("Watching `src/**`: 1 file matches. "),
             "{opening}"
         );
         let mut stderr = child.stderr.take().unwrap();
-        let mut notes = hear(&mut stderr, "Ctrl-C ends it\n");
+        let mut notes = read_until(&mut stderr, "Ctrl-C ends it\n");
         // With a rename, so that it is one change.
         let beside = state.path().join("beside");
         fs::write(&beside, "two\n").unwrap();
         fs::rename(&beside, work.join("src/a.rs")).unwrap();
-        assert_eq!(hear(&mut stdout, ".\n\n"), "Changed `src/a.rs`.\n\n");
+        assert_eq!(read_until(&mut stdout, ".\n\n"), "Changed `src/a.rs`.\n\n");
         interrupt(&child);
         stderr.read_to_string(&mut notes).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{notes}");

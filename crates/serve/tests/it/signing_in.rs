@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Returns the rest of the next line of stderr that begins with `begins`.
-    fn line(&self, begins: &str) -> String {
+    fn next_line_with(&self, begins: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).unwrap();
             if let Some(rest) = line.strip_prefix(begins) {
@@ -86,7 +86,7 @@ impl Drop for Server {
     }
 }
 
-fn read(file: &Path) -> String {
+fn wait_for_file(file: &Path) -> String {
     for _ in 0..3000 {
         if let Ok(text) = fs::read_to_string(file) {
             return text;
@@ -121,12 +121,15 @@ fn open_flag_opens_a_browser_with_a_login_code() {
                   echo \"$# $1 ${HARN_SERVE_TOKEN-none}\" > opened.new\n\
                   /bin/mv opened.new opened\n";
     let server = Server::start(&dir, opener);
-    let told = server.line("harn-serve: listening on http://");
+    let told = server.next_line_with("harn-serve: listening on http://");
     let address = told.strip_suffix("/acp").unwrap();
-    let page = server.line("harn-serve: the page is at ");
-    let words = server.line("harn-serve: the code in it works once and for 10 minutes");
+    let page = server.next_line_with("harn-serve: the page is at ");
+    let words = server.next_line_with("harn-serve: the code in it works once and for 10 minutes");
     assert_eq!(words, "; sign in with the token after that");
-    assert_eq!(read(&dir.path().join("opened")), format!("1 {page} none\n"));
+    assert_eq!(
+        wait_for_file(&dir.path().join("opened")),
+        format!("1 {page} none\n")
+    );
     let code = page.strip_prefix(&format!("http://{address}/#code="));
     let code = code.unwrap().to_owned();
 
@@ -164,8 +167,9 @@ fn open_flag_opens_a_browser_with_a_login_code() {
 fn without_a_browser_the_url_is_printed() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir, "#!/bin/sh\nexit 3\n");
-    let page = server.line("harn-serve: the page is at ");
-    let by_hand = server.line("harn-serve: no browser could be opened; open it by hand at ");
+    let page = server.next_line_with("harn-serve: the page is at ");
+    let by_hand =
+        server.next_line_with("harn-serve: no browser could be opened; open it by hand at ");
     assert_eq!(by_hand, page);
     server.end();
 }

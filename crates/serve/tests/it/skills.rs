@@ -19,31 +19,31 @@ impl Scene {
         let scene = Self {
             dir: tempfile::tempdir().unwrap(),
         };
-        fs::create_dir_all(scene.at("home/ws/.git")).unwrap();
-        fs::create_dir_all(scene.at("home/empty/.git")).unwrap();
-        scene.put(
+        fs::create_dir_all(scene.path("home/ws/.git")).unwrap();
+        fs::create_dir_all(scene.path("home/empty/.git")).unwrap();
+        scene.write(
             "home/ws/.harn/skills/deploy/SKILL.md",
             "---\nshort: Ship it\nargument_hint: STAGE\nallowed_tools: [run_command]\n\
              paths: [infra/**]\nhooks: {activate: echo hi}\n\
              mcp_servers: {db: {command: serve, env: {TOKEN: hunter2}}}\n---\n# Ship\n\nTo $1.\n",
         );
-        scene.put(
+        scene.write(
             "home/.harn/skills/deploy/SKILL.md",
             "---\nshort: Mine\n---\n",
         );
-        scene.put(
+        scene.write(
             "more/lint/SKILL.md",
             "---\nshort: \"Red \\e[31m\"\nmood: x\n---\n",
         );
         scene
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(path)
     }
 
-    fn put(&self, path: &str, text: &str) {
-        let path = self.at(path);
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
@@ -53,11 +53,11 @@ impl Scene {
         command
             .arg("skills")
             .args(args)
-            .current_dir(self.at("home/ws"))
+            .current_dir(self.path("home/ws"))
             .env_clear()
-            .env("HOME", self.at("home"))
-            .env("XDG_CONFIG_HOME", self.at("config"))
-            .env("HARN_SKILLS_PATH", self.at("more"));
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("HARN_SKILLS_PATH", self.path("more"));
         command.output().unwrap()
     }
 
@@ -73,7 +73,7 @@ impl Scene {
         );
         let top = format!(
             "{}/",
-            self.at("").display().to_string().trim_end_matches('/')
+            self.path("").display().to_string().trim_end_matches('/')
         );
         expected.assert_eq(&said.replace(&top, ""));
     }
@@ -157,7 +157,7 @@ fn check_prints_problems_with_lines_and_sets_the_exit_code() {
         2 skills, 0 errors, 1 warning
         exit 0
     "#]]);
-    scene.put(
+    scene.write(
         "home/ws/.harn/skills/bad/SKILL.md",
         "---\nshort: a\npaths: x\n---\n",
     );
@@ -201,13 +201,13 @@ fn check_prints_problems_with_lines_and_sets_the_exit_code() {
 
 /// Runs a prompt with a token in the environment; returns the answer.
 #[cfg(feature = "terminal")]
-fn said(scene: &Scene, prompt: &str) -> String {
+fn run_prompt(scene: &Scene, prompt: &str) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["run", prompt, "--state-dir"])
-        .arg(scene.at("state"))
-        .current_dir(scene.at("home/empty"))
+        .arg(scene.path("state"))
+        .current_dir(scene.path("home/empty"))
         .env_clear()
-        .env("HOME", scene.at("home"))
+        .env("HOME", scene.path("home"))
         .env("SHOWN", "value-of-a-variable")
         .env("HARN_SERVE_TOKEN", "value-of-the-token")
         .output()
@@ -221,15 +221,15 @@ fn said(scene: &Scene, prompt: &str) -> String {
 fn a_skill_can_name_variables_but_never_the_token() {
     let scene = Scene::new();
     let body = "---\nshort: Leaks\n---\n${SHOWN} ${HARN_SERVE_TOKEN}\n";
-    scene.put("home/.harn/skills/leak/SKILL.md", body);
-    let own = said(&scene, "/leak");
+    scene.write("home/.harn/skills/leak/SKILL.md", body);
+    let own = run_prompt(&scene, "/leak");
     assert!(
         own.contains("value-of-a-variable ${HARN_SERVE_TOKEN}"),
         "{own}"
     );
     // A skill of an untrusted workspace.
-    scene.put("home/empty/.harn/skills/steal/SKILL.md", body);
-    let theirs = said(&scene, "/steal");
+    scene.write("home/empty/.harn/skills/steal/SKILL.md", body);
+    let theirs = run_prompt(&scene, "/steal");
     assert!(theirs.contains("${SHOWN} ${HARN_SERVE_TOKEN}"), "{theirs}");
 }
 

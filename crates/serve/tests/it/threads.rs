@@ -44,19 +44,19 @@ impl World {
         process
     }
 
-    fn threads(&self, more: &[&str]) -> Agent {
+    fn start_threads(&self, more: &[&str]) -> Agent {
         let mut command = self.command("threads", more);
         Agent::start(command.arg("--cwd").arg(self.work()))
     }
 
-    fn acp(&self, more: &[&str]) -> Agent {
+    fn start_acp(&self, more: &[&str]) -> Agent {
         let mut agent = Agent::start(&mut self.command("acp", more));
         agent.request("initialize", json!({"protocolVersion": 1}));
         agent
     }
 
     /// Returns the arguments for an engine that plays these turns.
-    fn script(&self, turns: &str) -> [String; 2] {
+    fn script_args(&self, turns: &str) -> [String; 2] {
         let file = self.0.path().join("scenario.yaml");
         fs::write(&file, format!("name: told\nturns:\n{turns}")).unwrap();
         let engine = format!("script:{}", file.display());
@@ -64,12 +64,12 @@ impl World {
     }
 }
 
-fn words(args: &[String]) -> Vec<&str> {
+fn as_strs(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
 /// Runs a command with this input on stdin; returns its output.
-fn fed(command: &mut Command, input: &str) -> Output {
+fn run_with_input(command: &mut Command, input: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -95,7 +95,7 @@ fn start(agent: &mut Agent, thread: &str, text: &str) -> String {
 }
 
 /// Reads up to a notification with this method.
-fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
+fn read_until(agent: &mut Agent, method: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     loop {
         let message = agent.next();
@@ -108,7 +108,7 @@ fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
 }
 
 /// Sends a request that ends a turn, and reads until both the answer and the end have arrived.
-fn ending(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
+fn request_and_wait(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
     let id = agent.send(method, params);
     let (mut answered, mut ended) = (false, None);
     while !answered || ended.is_none() {
@@ -123,17 +123,17 @@ fn ending(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
     ended.unwrap()
 }
 
-fn events(agent: &mut Agent, thread: &str) -> Vec<Value> {
+fn thread_events(agent: &mut Agent, thread: &str) -> Vec<Value> {
     let mut got = agent.request("thread.get", json!({"threadId": thread}));
     serde_json::from_value(got["events"].take()).unwrap()
 }
 
-fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
+fn with_notification<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
     let found = events.iter();
     found.filter(|it| it["notification"] == name).collect()
 }
 
-fn mode(path: &Path) -> u32 {
+fn file_mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
 }
 
@@ -144,7 +144,7 @@ fn answer_is_written_although_input_ended() {
     let world = World::new();
     for name in ["threads", "harness"] {
         let mut command = world.command(name, &[]);
-        let output = fed(command.current_dir(world.work()), HELLO);
+        let output = run_with_input(command.current_dir(world.work()), HELLO);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["id"], 1);
@@ -191,7 +191,7 @@ fn server_starts_in_a_read_only_directory() {
     let world = World::new();
     fs::set_permissions(world.work(), PermissionsExt::from_mode(0o500)).unwrap();
     let mut command = world.command("threads", &[]);
-    let output = fed(command.current_dir(world.work()), HELLO);
+    let output = run_with_input(command.current_dir(world.work()), HELLO);
     fs::set_permissions(world.work(), PermissionsExt::from_mode(0o700)).unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(output.stdout.iter().filter(|it| **it == b'\n').count(), 1);
@@ -201,7 +201,7 @@ fn server_starts_in_a_read_only_directory() {
 fn missing_directory_is_rejected() {
     let world = World::new();
     for command in ["threads", "serve"] {
-        let output = fed(
+        let output = run_with_input(
             &mut world.command(command, &["--cwd", "/does/not/exist"]),
             "",
         );
@@ -220,7 +220,7 @@ fn link_in_place_of_the_folder_is_rejected_at_start() {
     symlink(&elsewhere, world.harness()).unwrap();
     let harness = world.harness();
     let apart = ["--sessions-dir", harness.to_str().unwrap()];
-    let in_work = |command: &mut Command| fed(command.current_dir(world.work()), HELLO);
+    let in_work = |command: &mut Command| run_with_input(command.current_dir(world.work()), HELLO);
     for (what, output) in [
         ("threads", in_work(&mut world.command("threads", &[]))),
         ("acp", in_work(&mut world.command("acp", &apart))),
@@ -236,19 +236,19 @@ fn link_in_place_of_the_folder_is_rejected_at_start() {
 #[test]
 fn turn_completes_and_stores_private_files() {
     let world = World::new();
-    let engine = world.script("  - steps: [{think: hm}, {say: \"Here \"}, {say: it is.}]\n");
-    let mut agent = world.threads(&words(&engine));
+    let engine = world.script_args("  - steps: [{think: hm}, {say: \"Here \"}, {say: it is.}]\n");
+    let mut agent = world.start_threads(&as_strs(&engine));
     let id = agent.send("thread.create", json!({"title": "Try"}));
     let created = agent.next();
     assert_eq!(created["method"], "thread.created", "before its answer");
-    let made = agent.answer(id);
+    let made = agent.read_answer(id);
     let thread = made["result"]["thread"]["threadId"].as_str().unwrap();
     assert_eq!(created["params"]["threadId"], thread);
     let directory = made["result"]["thread"]["directory"].as_str().unwrap();
     assert_eq!(Path::new(directory), world.work());
 
     let turn = start(&mut agent, thread, "where?");
-    let told = until(&mut agent, "turn.completed");
+    let told = read_until(&mut agent, "turn.completed");
     assert_eq!(told.last().unwrap()["params"]["turnId"], turn.as_str());
     let deltas = told.iter().filter(|it| it["method"] == "item.delta");
     let said: String = deltas
@@ -256,9 +256,9 @@ fn turn_completes_and_stores_private_files() {
         .filter_map(|it| it["params"]["delta"].as_str())
         .collect();
     assert_eq!(said, "Here it is.");
-    let history = events(&mut agent, thread);
+    let history = thread_events(&mut agent, thread);
     for name in ["thread.created", "turn.started", "turn.completed"] {
-        assert_eq!(named(&history, name).len(), 1, "{name}");
+        assert_eq!(with_notification(&history, name).len(), 1, "{name}");
     }
     let (status, ..) = agent.end();
     assert_eq!(status.code(), Some(0));
@@ -266,10 +266,10 @@ fn turn_completes_and_stores_private_files() {
     let root = world.harness();
     let folder = root.join("threads").join(thread);
     for dir in [&root, &root.join("threads"), &folder] {
-        assert_eq!(mode(dir), 0o700, "{}", dir.display());
+        assert_eq!(file_mode(dir), 0o700, "{}", dir.display());
     }
     for file in ["meta.json", "events.jsonl"] {
-        assert_eq!(mode(&folder.join(file)), 0o600, "{file}");
+        assert_eq!(file_mode(&folder.join(file)), 0o600, "{file}");
     }
     assert_eq!(fs::read_to_string(root.join(".gitignore")).unwrap(), "*\n");
     let meta: Value = serde_json::from_slice(&fs::read(folder.join("meta.json")).unwrap()).unwrap();
@@ -284,17 +284,17 @@ fn turn_completes_and_stores_private_files() {
 
     let root = root.to_str().unwrap();
     let list = world.command("sessions", &["list", "--sessions-dir", root]);
-    let listed = fed(&mut { list }, "");
+    let listed = run_with_input(&mut { list }, "");
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains(thread), "{listed}");
-    let doctor = fed(&mut world.command("doctor", &["--sessions-dir", root]), "");
+    let doctor = run_with_input(&mut world.command("doctor", &["--sessions-dir", root]), "");
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     let sessions = doctor.lines().find(|line| line.contains("sessions"));
     assert!(sessions.unwrap().trim_end().ends_with('1'), "{doctor}");
 }
 
 /// Returns the output of a call as the client has it: the appended deltas of its item, and the output at its end.
-fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
+fn call_output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
     let (mut appended, mut end) = (String::new(), Value::Null);
     for params in told.filter(|params| params["itemId"].is_string()) {
         if params["type"] == "tool_log" {
@@ -312,13 +312,13 @@ fn appended_deltas_equal_the_output_of_a_command() {
     let command = "echo '# `one`'; while [ ! -e go ]; do sleep 0.01; done; printf 'two\\n\\nthree'";
     let steps = format!("  - steps:\n      - run: {{command: {command:?}}}\n");
     let world = World::new();
-    let scripted = world.script(&steps);
+    let scripted = world.script_args(&steps);
     let run = format!("/run {command}");
-    for (engine, prompt) in [(words(&scripted), "go"), (Vec::new(), run.as_str())] {
-        let mut agent = world.threads(&engine);
+    for (engine, prompt) in [(as_strs(&scripted), "go"), (Vec::new(), run.as_str())] {
+        let mut agent = world.start_threads(&engine);
         let thread = create(&mut agent);
         start(&mut agent, &thread, prompt);
-        let mut told = until(&mut agent, "approval.requested");
+        let mut told = read_until(&mut agent, "approval.requested");
         let request = told.last().unwrap()["params"]["requestId"].clone();
         agent.send(
             "approval.respond",
@@ -328,12 +328,12 @@ fn appended_deltas_equal_the_output_of_a_command() {
             told.push(agent.next());
         }
         fs::write(world.work().join("go"), "").unwrap();
-        told.extend(until(&mut agent, "turn.completed"));
+        told.extend(read_until(&mut agent, "turn.completed"));
         let whole = "# `one`\ntwo\n\nthree";
-        let live = output(told.iter().map(|message| &message["params"]));
+        let live = call_output(told.iter().map(|message| &message["params"]));
         assert_eq!(live, (whole.to_owned(), json!(whole)), "{prompt}");
-        let history = events(&mut agent, &thread);
-        assert_eq!(output(history.iter()), live, "{prompt}");
+        let history = thread_events(&mut agent, &thread);
+        assert_eq!(call_output(history.iter()), live, "{prompt}");
         fs::remove_file(world.work().join("go")).unwrap();
     }
 }
@@ -341,19 +341,19 @@ fn appended_deltas_equal_the_output_of_a_command() {
 #[test]
 fn killed_turn_is_recovered_as_an_error_with_its_history() {
     let world = World::new();
-    let engine = world.script("  - steps: [{say: under way}, {await_cancel: {}}]\n");
-    let engine = words(&engine);
-    let mut agent = world.threads(&engine);
+    let engine = world.script_args("  - steps: [{say: under way}, {await_cancel: {}}]\n");
+    let engine = as_strs(&engine);
+    let mut agent = world.start_threads(&engine);
     let thread = create(&mut agent);
     let turn = start(&mut agent, &thread, "go");
-    until(&mut agent, "item.delta");
+    read_until(&mut agent, "item.delta");
     let pid = Pid::from_raw(agent.pid().try_into().unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    assert!(!agent.exit().success());
+    assert!(!agent.wait_for_exit().success());
 
-    let mut again = world.threads(&engine);
-    let history = events(&mut again, &thread);
-    let ends = named(&history, "turn.error");
+    let mut again = world.start_threads(&engine);
+    let history = thread_events(&mut again, &thread);
+    let ends = with_notification(&history, "turn.error");
     let [end] = ends.as_slice() else {
         panic!("one end: {history:#?}");
     };
@@ -362,59 +362,62 @@ fn killed_turn_is_recovered_as_an_error_with_its_history() {
     assert!(end["error"].is_string());
     let text = serde_json::to_string(&history).unwrap();
     assert!(text.contains("under way"), "{history:#?}");
-    let open = named(&history, "item.started").len();
-    assert_eq!(named(&history, "item.completed").len(), open);
+    let open = with_notification(&history, "item.started").len();
+    assert_eq!(with_notification(&history, "item.completed").len(), open);
     // The thread can continue.
     start(&mut again, &thread, "once more");
-    until(&mut again, "item.delta");
-    assert_eq!(events(&mut again, &thread)[..history.len()], history[..]);
+    read_until(&mut again, "item.delta");
+    assert_eq!(
+        thread_events(&mut again, &thread)[..history.len()],
+        history[..]
+    );
     let cancel = json!({"threadId": thread});
-    let end = ending(&mut again, "turn.cancel", cancel, "turn.error");
+    let end = request_and_wait(&mut again, "turn.cancel", cancel, "turn.error");
     assert_eq!(end["status"], "cancelled");
 }
 
 #[test]
 fn threads_and_acp_sessions_share_their_format() {
     let world = World::new();
-    let engine = world.script("  - steps: [{say: told once}]\n");
-    let engine = words(&engine);
-    let mut agent = world.threads(&engine);
+    let engine = world.script_args("  - steps: [{say: told once}]\n");
+    let engine = as_strs(&engine);
+    let mut agent = world.start_threads(&engine);
     let thread = create(&mut agent);
     start(&mut agent, &thread, "tell");
-    until(&mut agent, "turn.completed");
+    read_until(&mut agent, "turn.completed");
     agent.end();
 
     let harness = world.harness();
     let harness = ["--sessions-dir", harness.to_str().unwrap()];
-    let mut editor = world.acp(&[&engine[..], &harness].concat());
+    let mut editor = world.start_acp(&[&engine[..], &harness].concat());
     let load = json!({"sessionId": thread, "cwd": world.work(), "mcpServers": []});
     editor.request("session/load", load);
-    assert_eq!(editor.said(), "told once");
+    assert_eq!(editor.agent_text(), "told once");
     let id = editor.prompt(&thread, "again");
-    assert_eq!(editor.answer(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.read_answer(id)["result"]["stopReason"], "end_turn");
     editor.end();
-    let mut agent = world.threads(&engine);
-    let history = events(&mut agent, &thread);
-    assert_eq!(named(&history, "turn.completed").len(), 2);
+    let mut agent = world.start_threads(&engine);
+    let history = thread_events(&mut agent, &thread);
+    assert_eq!(with_notification(&history, "turn.completed").len(), 2);
     agent.end();
 
-    let mut editor = world.acp(&engine);
+    let mut editor = world.start_acp(&engine);
     let new = json!({"cwd": world.work(), "mcpServers": []});
     let new = editor.request("session/new", new);
     let session = new["sessionId"].as_str().unwrap().to_owned();
     let id = editor.prompt(&session, "tell");
-    editor.answer(id);
+    editor.read_answer(id);
     editor.end();
     let state = world.state();
     let state = ["--sessions-dir", state.to_str().unwrap()];
-    let mut agent = world.threads(&[&engine[..], &state].concat());
+    let mut agent = world.start_threads(&[&engine[..], &state].concat());
     let listed = agent.request("thread.list", json!({}));
     let [only] = listed["threads"].as_array().unwrap().as_slice() else {
         panic!("one thread: {listed}");
     };
     assert_eq!(only["threadId"], session.as_str());
-    let history = events(&mut agent, &session);
-    assert_eq!(named(&history, "turn.completed").len(), 1);
+    let history = thread_events(&mut agent, &session);
+    assert_eq!(with_notification(&history, "turn.completed").len(), 1);
     assert!(
         serde_json::to_string(&history)
             .unwrap()
@@ -425,26 +428,26 @@ fn threads_and_acp_sessions_share_their_format() {
 #[test]
 fn running_turn_is_cancelled_at_the_end_of_input() {
     let world = World::new();
-    let mut agent = world.threads(&[]);
+    let mut agent = world.start_threads(&[]);
     let thread = create(&mut agent);
     let turn = start(&mut agent, &thread, "/run sleep 600");
-    until(&mut agent, "approval.requested");
+    read_until(&mut agent, "approval.requested");
     agent.close_stdin();
-    let end = until(&mut agent, "turn.error").pop().unwrap();
+    let end = read_until(&mut agent, "turn.error").pop().unwrap();
     assert_eq!(end["params"]["turnId"], turn.as_str(), "{end}");
     assert_eq!(end["params"]["status"], "cancelled", "{end}");
-    assert_eq!(agent.exit().code(), Some(0));
+    assert_eq!(agent.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn end_leaves_no_child_processes() {
     for signal in [Some(Signal::TERM), None] {
         let world = World::new();
-        let mut agent = world.threads(&[]);
+        let mut agent = world.start_threads(&[]);
         let thread = create(&mut agent);
         let run = "/run echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 600";
         start(&mut agent, &thread, run);
-        let asked = until(&mut agent, "approval.requested");
+        let asked = read_until(&mut agent, "approval.requested");
         let request = &asked.last().unwrap()["params"]["requestId"];
         let answer = json!({"requestId": request, "decision": "once"});
         agent.request("approval.respond", answer);
@@ -457,7 +460,7 @@ fn end_leaves_no_child_processes() {
             }
             None => agent.close_stdin(),
         }
-        assert_eq!(agent.exit().code(), Some(0), "{signal:?}");
+        assert_eq!(agent.wait_for_exit().code(), Some(0), "{signal:?}");
         for _ in 0..500 {
             if !is_alive(child) {
                 break;
@@ -494,14 +497,14 @@ const AUTOMATIC: &str = "/write was-here hello";
 
 /// Creates a session that allows a command for the session and has the mode `auto`, in our own state directory;
 /// returns its id.
-fn generous(world: &World) -> String {
-    let mut agent = world.acp(&[]);
+fn create_permissive_session(world: &World) -> String {
+    let mut agent = world.start_acp(&[]);
     agent.answer = "allow_session";
     let new = json!({"cwd": world.work(), "mcpServers": []});
     let new = agent.request("session/new", new);
     let session = new["sessionId"].as_str().unwrap().to_owned();
     let id = agent.prompt(&session, GRANTED);
-    agent.answer(id);
+    agent.read_answer(id);
     assert_eq!(agent.asked.len(), 1, "{:?}", agent.updates);
     let auto = json!({"sessionId": session, "modeId": "auto"});
     agent.request("session/set_mode", auto);
@@ -510,23 +513,23 @@ fn generous(world: &World) -> String {
 }
 
 /// Opens a session with this method; returns how many of the two calls ask for permission.
-fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usize {
-    let mut agent = world.acp(more);
+fn count_questions(world: &World, method: &str, session: &str, more: &[&str]) -> usize {
+    let mut agent = world.start_acp(more);
     agent.answer = "reject_once";
     let open = json!({"sessionId": session, "cwd": world.work(), "mcpServers": []});
     let opened = agent.request(method, open);
     let session = opened["sessionId"].as_str().unwrap_or(session).to_owned();
     for prompt in [GRANTED, AUTOMATIC] {
         let id = agent.prompt(&session, prompt);
-        agent.answer(id);
+        agent.read_answer(id);
     }
     agent.asked.len()
 }
 
 /// Moves such a session to the workspace, as a repository would contain it.
-fn brought(world: &World) -> String {
-    let session = generous(world);
-    let asked = asked_again(world, "session/load", &session, &[]);
+fn create_foreign_session(world: &World) -> String {
+    let session = create_permissive_session(world);
+    let asked = count_questions(world, "session/load", &session, &[]);
     assert_eq!(asked, 0, "our own is believed");
     fs::create_dir(world.harness()).unwrap();
     let (ours, theirs) = (world.state(), world.harness());
@@ -539,10 +542,10 @@ fn brought(world: &World) -> String {
 fn foreign_journal_grants_nothing_to_an_editor() {
     for method in ["session/fork", "session/resume", "session/load"] {
         let world = World::new();
-        let session = brought(&world);
+        let session = create_foreign_session(&world);
         let harness = world.harness();
         let harness = ["--sessions-dir", harness.to_str().unwrap()];
-        let asked = asked_again(&world, method, &session, &harness);
+        let asked = count_questions(&world, method, &session, &harness);
         assert_eq!(asked, 2, "{method}");
         assert!(!world.work().join("was-here").exists(), "{method}");
     }
@@ -551,15 +554,15 @@ fn foreign_journal_grants_nothing_to_an_editor() {
 #[test]
 fn foreign_journal_grants_nothing_to_a_thread() {
     let world = World::new();
-    let session = brought(&world);
-    let mut agent = world.threads(&[]);
-    events(&mut agent, &session);
+    let session = create_foreign_session(&world);
+    let mut agent = world.start_threads(&[]);
+    thread_events(&mut agent, &session);
     for prompt in [GRANTED, AUTOMATIC] {
         start(&mut agent, &session, prompt);
-        let asked = until(&mut agent, "approval.requested");
+        let asked = read_until(&mut agent, "approval.requested");
         let request = &asked.last().unwrap()["params"]["requestId"];
         let answer = json!({"requestId": request, "decision": "reject"});
-        ending(&mut agent, "approval.respond", answer, "turn.completed");
+        request_and_wait(&mut agent, "approval.respond", answer, "turn.completed");
     }
     agent.end();
     assert!(!world.work().join("was-here").exists());
@@ -568,12 +571,12 @@ fn foreign_journal_grants_nothing_to_a_thread() {
 #[test]
 fn tools_cannot_write_to_stored_threads() {
     let world = World::new();
-    let mut agent = world.threads(&["--mode", "auto"]);
+    let mut agent = world.start_threads(&["--mode", "auto"]);
     let thread = create(&mut agent);
     let place = format!(".harness/threads/{thread}/meta.json");
     start(&mut agent, &thread, &format!("/write {place} {{}}"));
-    until(&mut agent, "turn.completed");
-    let history = serde_json::to_string(&events(&mut agent, &thread)).unwrap();
+    read_until(&mut agent, "turn.completed");
+    let history = serde_json::to_string(&thread_events(&mut agent, &thread)).unwrap();
     assert!(history.contains("\"error\""), "{history}");
     let meta = fs::read_to_string(world.work().join(place)).unwrap();
     assert!(meta.contains(&thread), "{meta}");

@@ -26,7 +26,7 @@ impl AssistantClient {
         }
     }
 
-    pub(super) async fn carry_out(
+    pub(super) async fn execute(
         &mut self,
         command: ClientCommand,
     ) -> Result<(), ClientCommandError> {
@@ -37,7 +37,7 @@ impl AssistantClient {
     }
 
     /// Marks the response as complete, so that a disconnect stops nothing.
-    pub(super) fn end(&mut self) {
+    pub(super) fn mark_complete(&mut self) {
         self.turns.clear();
     }
 }
@@ -50,13 +50,13 @@ impl Drop for AssistantClient {
         }
         // Without a runtime the session is gone as well.
         if let (Some(client), Ok(runtime)) = (self.client.take(), Handle::try_current()) {
-            runtime.spawn(stop(client, turns));
+            runtime.spawn(cancel_turns(client, turns));
         }
     }
 }
 
 /// Cancels turns. A client that lost control cancels nothing: others continue what it started.
-async fn stop(client: DocumentClient, turns: Vec<TurnId>) {
+async fn cancel_turns(client: DocumentClient, turns: Vec<TurnId>) {
     // The last first: otherwise a queued turn would start when the one before it ends.
     for turn in turns.into_iter().rev() {
         if let Ok(driver) = client.drive(DriverAction::Steer).await {

@@ -30,7 +30,7 @@ struct ErrorEvent<'a> {
 
 impl StreamFormat {
     /// Selects the format from the `Accept` headers of a client.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let mut accepts = headers.get_all(header::ACCEPT).iter();
         let events = accepts.any(|accept| {
             let accept = accept.to_str().unwrap_or_default();
@@ -69,7 +69,10 @@ impl StreamFormat {
     }
 
     /// Writes the whole document, which replaces the client's copy.
-    pub(super) fn whole(self, state: DocumentState) -> Box<dyn Iterator<Item = Bytes> + Send> {
+    pub(super) fn write_document(
+        self,
+        state: DocumentState,
+    ) -> Box<dyn Iterator<Item = Bytes> + Send> {
         let (before, behind) = match self {
             Self::Lines => (r#"aui-state:[{"type":"set","path":[],"value":"#, "}]\n"),
             Self::Events => (
@@ -77,11 +80,11 @@ impl StreamFormat {
                 "}]}\n\n",
             ),
         };
-        Box::new(whole::pieces(state, before, behind).map(harmless))
+        Box::new(whole::pieces(state, before, behind).map(rename_rejected_keys))
     }
 
     /// Writes changes of the document.
-    pub(super) fn delta(self, operations: &[Bytes]) -> Bytes {
+    pub(super) fn write_delta(self, operations: &[Bytes]) -> Bytes {
         let (before, behind) = match self {
             Self::Lines => ("aui-state:[", "]\n"),
             Self::Events => (
@@ -89,11 +92,11 @@ impl StreamFormat {
                 "]}\n\n",
             ),
         };
-        harmless(room::message(operations, before, behind))
+        rename_rejected_keys(room::join_operations(operations, before, behind))
     }
 
     /// Writes an error message.
-    pub(super) fn error(self, words: &str) -> Bytes {
+    pub(super) fn write_error(self, words: &str) -> Bytes {
         // A string always serialises.
         let written = match self {
             Self::Lines => {
@@ -110,7 +113,7 @@ impl StreamFormat {
     }
 
     /// Returns a sign of life that clients ignore.
-    pub(super) fn alive(self) -> Bytes {
+    pub(super) fn keep_alive(self) -> Bytes {
         Bytes::from_static(match self {
             Self::Lines => b"\n",
             Self::Events => b":\n\n",
@@ -118,7 +121,7 @@ impl StreamFormat {
     }
 
     /// Returns the end marker, if the format has one.
-    pub(super) fn end(self) -> Option<Bytes> {
+    pub(super) fn end_marker(self) -> Option<Bytes> {
         match self {
             Self::Lines => None,
             Self::Events => Some(Bytes::from_static(b"data: [DONE]\n\n")),
@@ -129,7 +132,7 @@ impl StreamFormat {
 /// Renames keys for which a client drops the whole message, because it takes them for an attack on its own
 /// objects. A tool may well be called with such keys. Our JSON escapes quotes inside texts, so each match is the
 /// end of a key.
-fn harmless(written: Bytes) -> Bytes {
+fn rename_rejected_keys(written: Bytes) -> Bytes {
     const NAMES: [(&str, &str); 2] = [
         (r#""__proto__":"#, r#""(__proto__)":"#),
         (r#""constructor":{"#, r#""(constructor)":{"#),
@@ -156,16 +159,16 @@ mod tests {
 
     fn check(format: StreamFormat, expect: Expect) {
         let state = Document::new(SessionFacts::default()).state().clone();
-        let mut told: Vec<u8> = format.whole(state).flatten().collect();
+        let mut told: Vec<u8> = format.write_document(state).flatten().collect();
         let operations = [
             r#"{"type":"set","path":["status"],"value":"running"}"#,
             r#"{"type":"append-text","path":["messages","1","content"],"value":"a\n\"é"}"#,
         ];
         let operations = operations.map(|it| Bytes::from_static(it.as_bytes()));
-        told.extend(format.delta(&operations));
-        told.extend(format.alive());
-        told.extend(format.error("somebody \"else\"\nis in control"));
-        told.extend(format.end().into_iter().flatten());
+        told.extend(format.write_delta(&operations));
+        told.extend(format.keep_alive());
+        told.extend(format.write_error("somebody \"else\"\nis in control"));
+        told.extend(format.end_marker().into_iter().flatten());
         expect.assert_eq(std::str::from_utf8(&told).unwrap());
     }
 
@@ -214,14 +217,14 @@ mod tests {
         ] {
             let accept = accept.map(|accept| (header::ACCEPT, accept.parse().unwrap()));
             let headers: HeaderMap = accept.into_iter().collect();
-            assert_eq!(StreamFormat::of(&headers), format, "{headers:?}");
+            assert_eq!(StreamFormat::from_headers(&headers), format, "{headers:?}");
         }
     }
 
     #[test]
     fn keys_that_a_client_rejects_are_renamed() {
         let told = |value: Value| {
-            let harmless = harmless(value.to_string().into());
+            let harmless = rename_rejected_keys(value.to_string().into());
             serde_json::from_slice::<Value>(&harmless).unwrap()
         };
         let plain =

@@ -78,41 +78,48 @@ impl AssistantResponse {
             if self.cursor.is_some()
                 && let Some(refused) = self.refused.take()
             {
-                self.pieces = Some(Box::new(self.format.end().into_iter()));
-                self.end();
-                return Some(self.format.error(&refused.to_string()));
+                self.pieces = Some(Box::new(self.format.end_marker().into_iter()));
+                self.mark_over();
+                return Some(self.format.write_error(&refused.to_string()));
             }
-            match self.room.next_and(&mut self.cursor, goes_on) {
-                (NextFrame::Whole(state), _) => self.pieces = Some(self.format.whole(*state)),
-                (NextFrame::Delta(operations), _) => return Some(self.format.delta(&operations)),
+            match self
+                .room
+                .next_with(&mut self.cursor, continues_without_input)
+            {
+                (NextFrame::Whole(state), _) => {
+                    self.pieces = Some(self.format.write_document(*state))
+                }
+                (NextFrame::Delta(operations), _) => {
+                    return Some(self.format.write_delta(&operations));
+                }
                 (NextFrame::Nothing, true) => {
                     let changed = tokio::select! {
-                        () = self.ending.cancelled() => return self.last_word(),
+                        () = self.ending.cancelled() => return self.finish(),
                         // An error means that the room is dropped; this response has a handle to it.
                         changed = timeout(SIGN_OF_LIFE, self.told.changed()) => changed,
                     };
                     if changed.is_err() {
-                        return Some(self.format.alive());
+                        return Some(self.format.keep_alive());
                     }
                 }
-                (NextFrame::Nothing, false) | (NextFrame::Ended, _) => return self.last_word(),
+                (NextFrame::Nothing, false) | (NextFrame::Ended, _) => return self.finish(),
             }
         }
     }
 
-    fn last_word(&mut self) -> Option<Bytes> {
-        self.end();
-        self.format.end()
+    fn finish(&mut self) -> Option<Bytes> {
+        self.mark_over();
+        self.format.end_marker()
     }
 
-    fn end(&mut self) {
+    fn mark_over(&mut self) {
         self.over = true;
-        self.attendance.end();
+        self.attendance.mark_complete();
     }
 }
 
 /// Whether a session continues without input: a turn runs or a queued prompt is about to, and no person is asked.
-fn goes_on(state: &DocumentState) -> bool {
+fn continues_without_input(state: &DocumentState) -> bool {
     let asks = !state.approvals.is_empty() || !state.questions.is_empty();
     // Queued messages are last. A steering message does not count: it starts no turn.
     let waiting = state.messages.iter().rev();

@@ -68,31 +68,31 @@ impl AssistantRequest {
             Some(echo.ok()?.session.id)
         };
         let named = named.filter(|id| !id.is_empty());
-        let session = named.map(|text| SessionChoice::of(&text));
+        let session = named.map(|text| SessionChoice::parse(&text));
         let echoed = || echoed().map(|id| SessionChoice::Named(id.into()));
         Ok(Self {
             session: session.or_else(echoed),
             detached,
-            commands: commands(&body.commands),
+            commands: parse_commands(&body.commands),
         })
     }
 }
 
 /// Parses the commands, all or none: the error for one would not state which others were executed.
-fn commands(given: &[Value]) -> Result<Vec<ClientCommand>, ClientCommandError> {
+fn parse_commands(given: &[Value]) -> Result<Vec<ClientCommand>, ClientCommandError> {
     if given.len() > from_wire::MOST {
         let most = from_wire::MOST;
         return Err(ClientCommandError::bad(format!(
             "these are more than {most} commands; send them in several requests"
         )));
     }
-    given.iter().map(command).collect()
+    given.iter().map(parse_command).collect()
 }
 
-fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
+fn parse_command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     match given.get("type").and_then(Value::as_str) {
         Some("add-message") => {
-            let prompt = message(given)?;
+            let prompt = parse_message(given)?;
             Ok(ClientCommand::Submit { prompt })
         }
         Some("add-tool-result") => Err(ClientCommandError::bad(
@@ -101,12 +101,12 @@ fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
         Some("resume") => Err(ClientCommandError::bad(
             "resume is not taken here; name the session in the URL, as in /assistant?session=ID",
         )),
-        Some(_) | None => from_wire::command(given),
+        Some(_) | None => from_wire::parse_command(given),
     }
 }
 
 /// Parses the text of an `add-message` command.
-fn message(given: &Value) -> Result<String, ClientCommandError> {
+fn parse_message(given: &Value) -> Result<String, ClientCommandError> {
     let is_new = given.get("sourceId").is_none_or(Value::is_null);
     if !is_new {
         let words = "what was said cannot be edited; send another message";
@@ -144,7 +144,7 @@ mod tests {
         AssistantRequest::read(body.to_string().as_bytes())
     }
 
-    fn refusal(command: Value) -> String {
+    fn rejection_of(command: Value) -> String {
         let asked = read(json!({"commands": [{"type": "cancel"}, command]})).unwrap();
         asked.commands.unwrap_err().to_string()
     }
@@ -191,7 +191,7 @@ mod tests {
             (json!(null), json!("anything"), None),
         ] {
             let asked = read(json!({"commands": [], "session": session, "state": state}));
-            let wanted = wanted.map(SessionChoice::of);
+            let wanted = wanted.map(SessionChoice::parse);
             assert_eq!(asked.unwrap().session, wanted, "{state}");
         }
         let bare = read(json!({"commands": []})).unwrap();
@@ -236,7 +236,7 @@ mod tests {
             json!({"type": "nonsense"}),
             json!(5),
         ];
-        let told: Vec<_> = table.into_iter().map(refusal).collect();
+        let told: Vec<_> = table.into_iter().map(rejection_of).collect();
         expect_test::expect![[r#"
             only text can be sent this way; leave images and files out of the message
             what was said cannot be edited; send another message

@@ -15,7 +15,9 @@ pub(super) async fn handle(
         driver.set_mode(&mode).await?;
     }
     if let Some(title) = config.title {
-        driver.set_title(&from_wire::words("title", title)?).await?;
+        driver
+            .set_title(&from_wire::require_text("title", title)?)
+            .await?;
     }
     for (id, value) in config.options {
         let value = match value {

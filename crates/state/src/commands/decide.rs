@@ -10,7 +10,7 @@ pub(super) async fn approve(
     option: Option<&str>,
 ) -> Result<Option<TurnId>, ClientCommandError> {
     let ask = find(client, call)?;
-    let decision = from_wire::approval(&ask, option)?;
+    let decision = from_wire::approval_decision(&ask, option)?;
     answer(client, ask, decision).await
 }
 
@@ -21,7 +21,7 @@ pub(super) async fn deny(
     reason: Option<String>,
 ) -> Result<Option<TurnId>, ClientCommandError> {
     let ask = find(client, call)?;
-    let decision = from_wire::refusal(&ask, option, reason)?;
+    let decision = from_wire::rejection_decision(&ask, option, reason)?;
     answer(client, ask, decision).await
 }
 
@@ -41,7 +41,7 @@ async fn answer(
     ask: PermissionAsked,
     decision: Decision,
 ) -> Result<Option<TurnId>, ClientCommandError> {
-    let (term, turn) = client.asked().await?;
+    let (term, turn) = client.answering_term().await?;
     client.seat().answer(ask.ask_id, decision, term).await;
     Ok(turn)
 }

@@ -10,7 +10,7 @@ pub(super) async fn handle(
     session: String,
     prompt: Option<String>,
 ) -> Result<Option<TurnId>, ClientCommandError> {
-    client.go(&session.into()).await?;
+    client.switch_session(&session.into()).await?;
     // The client has switched even if the prompt fails; the socket checks that itself.
     match prompt.filter(|prompt| !prompt.trim().is_empty()) {
         Some(prompt) => submit::handle(client, prompt).await.map(Some),

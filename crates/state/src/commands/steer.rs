@@ -10,7 +10,9 @@ pub(super) async fn handle(
     client: &DocumentClient,
     message: String,
 ) -> Result<Option<TurnId>, ClientCommandError> {
-    let blocks = vec![ContentBlock::text(from_wire::words("message", message)?)];
+    let blocks = vec![ContentBlock::text(from_wire::require_text(
+        "message", message,
+    )?)];
     let driver = client.drive(DriverAction::Speak).await?;
     match driver.steer(blocks.clone(), client.actor(), |_| ()).await {
         Err(ControlError::Refused {

@@ -10,7 +10,9 @@ pub(super) async fn handle(
     client: &DocumentClient,
     prompt: String,
 ) -> Result<TurnId, ClientCommandError> {
-    let blocks = vec![ContentBlock::text(from_wire::words("prompt", prompt)?)];
+    let blocks = vec![ContentBlock::text(from_wire::require_text(
+        "prompt", prompt,
+    )?)];
     let driver = client.drive(DriverAction::Speak).await?;
     Ok(driver.prompt(blocks, |_| ()).await?)
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::*;
 
 /// Formats the commands of a frame, one per line.
-fn read(frame: &str) -> String {
-    let shown = match commands(frame) {
+fn format_commands(frame: &str) -> String {
+    let shown = match parse_commands(frame) {
         Err(refused) => return format!("refused: {refused}\n"),
         Ok(given) => given.into_iter().map(|command| match command {
             Ok(command) => format!("{command:?}\n"),
@@ -20,7 +20,7 @@ fn read(frame: &str) -> String {
 
 #[track_caller]
 fn check(frames: &[&str], expected: Expect) {
-    let shown: String = frames.iter().map(|frame| read(frame)).collect();
+    let shown: String = frames.iter().map(|frame| format_commands(frame)).collect();
     expected.assert_eq(&shown);
 }
 
@@ -183,7 +183,7 @@ fn names_of_settings_reach_no_other_field() {
     let given = frame(
         r#"{"type":"configure","config":{"__proto__":{"title":"t"},"constructor":"c","toString":1}}"#,
     );
-    let [Ok(ClientCommand::Configure { config })] = &commands(&given).unwrap()[..] else {
+    let [Ok(ClientCommand::Configure { config })] = &parse_commands(&given).unwrap()[..] else {
         panic!();
     };
     assert_eq!((&config.title, &config.permission_mode), (&None, &None));
@@ -194,8 +194,8 @@ fn names_of_settings_reach_no_other_field() {
 #[test]
 fn a_frame_with_too_many_commands_is_rejected() {
     let many = |count: usize| frame(&vec![r#"{"type":"cancel"}"#; count].join(","));
-    assert_eq!(commands(&many(MOST)).unwrap().len(), MOST);
-    let refused = commands(&many(MOST + 1)).unwrap_err().to_string();
+    assert_eq!(parse_commands(&many(MOST)).unwrap().len(), MOST);
+    let refused = parse_commands(&many(MOST + 1)).unwrap_err().to_string();
     assert_eq!(
         refused,
         "the frame has more than 64 commands; send them in several"
@@ -212,16 +212,16 @@ fn deeply_nested_input_is_rejected() {
             "[".repeat(500_000)
         )),
     ] {
-        let refused = commands(&deep).unwrap_err().to_string();
+        let refused = parse_commands(&deep).unwrap_err().to_string();
         assert!(refused.starts_with("the frame is not JSON"), "{refused}");
     }
 }
 
 #[test]
 fn blank_texts_are_rejected() {
-    assert_eq!(words("prompt", " go ".to_owned()).unwrap(), " go ");
+    assert_eq!(require_text("prompt", " go ".to_owned()).unwrap(), " go ");
     for nothing in ["", " ", "\n\t\u{2003}"] {
-        let refused = words("prompt", nothing.to_owned()).unwrap_err();
+        let refused = require_text("prompt", nothing.to_owned()).unwrap_err();
         assert_eq!(refused.to_string(), "prompt is empty; say something");
     }
 }
@@ -255,12 +255,18 @@ fn a_decision_names_an_option_of_its_kind() {
         Some("other"),
         Some(""),
     ] {
-        tell(&format!("approve {option:?}"), approval(&all, option));
+        tell(
+            &format!("approve {option:?}"),
+            approval_decision(&all, option),
+        );
         let reason = Some("why".to_owned());
-        tell(&format!("deny {option:?}"), refusal(&all, option, reason));
+        tell(
+            &format!("deny {option:?}"),
+            rejection_decision(&all, option, reason),
+        );
     }
-    tell("approve, always only", approval(&narrow, None));
-    tell("deny, always only", refusal(&narrow, None, None));
+    tell("approve, always only", approval_decision(&narrow, None));
+    tell("deny, always only", rejection_decision(&narrow, None, None));
     expect![[r#"
         approve None: Allowed { option_id: "AllowOnce", args: None }
         deny None: Rejected { option_id: Some("RejectOnce"), reason: Some("why") }

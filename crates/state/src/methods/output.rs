@@ -4,7 +4,7 @@ use axum::response::Response;
 use harn_model::{AgentEvent, CallOutput, Envelope, Seq, SessionId, ToolCallId};
 use harn_runtime::Hub;
 
-use super::{foreign_text, observe, query::QueryParams};
+use super::{observe, query::QueryParams, tool_text_response};
 use crate::{error::StateError, to_wire::output::whole_text};
 
 /// Answers a request with this query.
@@ -12,11 +12,13 @@ pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateErro
     let given = QueryParams::parse(query)?;
     let session = given.required("session", "the id of a session")?.into();
     let call = given.required("call", "the id of a tool call")?.into();
-    Ok(foreign_text(output(&hub, &session, &call).await?))
+    Ok(tool_text_response(
+        read_output(&hub, &session, &call).await?,
+    ))
 }
 
 /// Reads the output of a call so far. Any text may be an id.
-pub(crate) async fn output(
+pub(crate) async fn read_output(
     hub: &Hub,
     session: &SessionId,
     call: &ToolCallId,
@@ -54,7 +56,7 @@ impl LoggedCall {
             && told.tool_call_id == *call
         {
             self.known = true;
-            self.output.show(&told.content, usize::MAX);
+            self.output.replace_content(&told.content, usize::MAX);
             self.ended = told.status.is_terminal();
         }
         if let AgentEvent::ToolCallUpdate(update) = &envelope.event
@@ -70,7 +72,8 @@ impl LoggedCall {
             && !self.known
         {
             self.known = true;
-            self.output.show(&ask.tool_call.content, usize::MAX);
+            self.output
+                .replace_content(&ask.tool_call.content, usize::MAX);
         }
     }
 }

@@ -6,7 +6,7 @@ use harn_runtime::NewSession;
 use harn_testkit::{ScriptedAgent, TestHub};
 
 /// Returns a hub with a session whose one turn has ended.
-pub(super) async fn session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
+pub(super) async fn run_session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
     let agent = ScriptedAgent::new(move |cx| {
         let events = events.clone();
         async move {
@@ -39,7 +39,7 @@ pub(super) async fn session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
 }
 
 /// Returns the status and the body of a response.
-pub(super) async fn answer(response: impl IntoResponse) -> (u16, String) {
+pub(super) async fn read_response(response: impl IntoResponse) -> (u16, String) {
     let response = response.into_response();
     let status = response.status().as_u16();
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();

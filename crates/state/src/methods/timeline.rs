@@ -7,7 +7,7 @@ use axum::response::Response;
 use harn_model::{Seq, SessionId};
 use harn_runtime::Hub;
 
-use super::{json, observe, query::QueryParams};
+use super::{json_response, observe, query::QueryParams};
 use crate::{
     error::StateError,
     timeline::{TimelinePageBuilder, TimelineSearch},
@@ -67,11 +67,16 @@ impl TimelineQuery {
 
 /// Answers a request with this query.
 pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateError> {
-    Ok(json(&timeline(&hub, TimelineQuery::parse(query)?).await?))
+    Ok(json_response(
+        &read_timeline(&hub, TimelineQuery::parse(query)?).await?,
+    ))
 }
 
 /// Reads a page. It yields to other tasks however long the log is, and stops when it is dropped.
-pub(crate) async fn timeline(hub: &Hub, query: TimelineQuery) -> Result<TimelinePage, StateError> {
+pub(crate) async fn read_timeline(
+    hub: &Hub,
+    query: TimelineQuery,
+) -> Result<TimelinePage, StateError> {
     let session = observe(hub, &query.session).await?;
     let search = TimelineSearch::new(&query.q);
     let mut page = TimelinePageBuilder::new(query.after, query.limit, search);

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use super::*;
 use crate::{rooms::Rooms, wire::SessionFacts};
 
-fn shown() -> RoomDocument {
+fn empty_document() -> RoomDocument {
     RoomDocument {
         document: Document::new(SessionFacts::default()),
         last: 0,
@@ -19,7 +19,7 @@ fn shown() -> RoomDocument {
     }
 }
 
-fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
+fn join_text(operations: Option<Vec<Bytes>>) -> Option<String> {
     let operations = operations?;
     let texts = operations.iter().map(|it| std::str::from_utf8(it).unwrap());
     Some(texts.collect::<Vec<_>>().join(","))
@@ -27,45 +27,49 @@ fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
 
 #[test]
 fn frames_since_a_cursor_are_joined() {
-    let mut shown = shown();
+    let mut shown = empty_document();
     for operations in ["1", "2,3", "4"] {
-        shown.keep(RoomFrame::Delta(Bytes::from_static(operations.as_bytes())));
+        shown.store_frame(RoomFrame::Delta(Bytes::from_static(operations.as_bytes())));
     }
     let told = |operations: &str| Some(operations.to_owned());
-    assert_eq!(text(shown.since(3)), told(""));
-    assert_eq!(text(shown.since(2)), told("4"));
-    assert_eq!(text(shown.since(0)), told("1,2,3,4"));
+    assert_eq!(join_text(shown.operations_since(3)), told(""));
+    assert_eq!(join_text(shown.operations_since(2)), told("4"));
+    assert_eq!(join_text(shown.operations_since(0)), told("1,2,3,4"));
     // No client is ahead of the last frame.
-    assert_eq!(shown.since(4), None);
-    shown.keep(RoomFrame::Anew);
-    shown.keep(RoomFrame::Delta(Bytes::from_static(b"6")));
-    assert_eq!(text(shown.since(4)), told("6"));
-    assert_eq!(shown.since(3), None, "only the document tells it");
+    assert_eq!(shown.operations_since(4), None);
+    shown.store_frame(RoomFrame::Anew);
+    shown.store_frame(RoomFrame::Delta(Bytes::from_static(b"6")));
+    assert_eq!(join_text(shown.operations_since(4)), told("6"));
+    assert_eq!(
+        shown.operations_since(3),
+        None,
+        "only the document tells it"
+    );
 }
 
 #[test]
 fn stored_frames_are_bounded() {
-    let mut shown = shown();
+    let mut shown = empty_document();
     let frame = |bytes: usize| RoomFrame::Delta(vec![b'x'; bytes].into());
     for _ in 0..100 {
-        shown.keep(frame(KEPT_BYTES / 10));
+        shown.store_frame(frame(KEPT_BYTES / 10));
         assert!(shown.kept <= KEPT_BYTES);
     }
     assert_eq!(shown.last, 100);
     let kept = shown.frames.len() as u64;
     assert!((8..=10).contains(&kept), "{kept}");
-    assert!(shown.since(100 - kept).is_some());
-    assert!(shown.since(100 - kept - 1).is_none());
+    assert!(shown.operations_since(100 - kept).is_some());
+    assert!(shown.operations_since(100 - kept - 1).is_none());
     // Small frames count; a frame that fills the limit is the only one.
     for _ in 0..100_000 {
-        shown.keep(frame(1));
+        shown.store_frame(frame(1));
     }
     assert!(shown.frames.len() < KEPT_BYTES / 32);
-    shown.keep(frame(KEPT_BYTES));
+    shown.store_frame(frame(KEPT_BYTES));
     assert_eq!(shown.frames.len(), 1);
-    assert!(shown.since(shown.last - 1).is_some());
-    assert_eq!(shown.since(shown.last - 2), None);
-    shown.keep(frame(1));
+    assert!(shown.operations_since(shown.last - 1).is_some());
+    assert_eq!(shown.operations_since(shown.last - 2), None);
+    shown.store_frame(frame(1));
     assert_eq!(shown.frames.len(), 1);
 }
 
@@ -85,7 +89,7 @@ async fn a_room_lives_while_a_client_uses_it() {
     let tasks = || Handle::current().metrics().num_alive_tasks();
     let before = tasks();
     let rooms = Rooms::default();
-    let enter = async || rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let enter = async || rooms.open_room(test.hub(), session.clone()).await.unwrap();
     let (one, two) = (enter().await, enter().await);
     assert!(Arc::ptr_eq(&one, &two), "one room a session");
     assert_eq!(tasks(), before + 1);
@@ -107,7 +111,7 @@ async fn a_reopened_session_has_another_room() {
     let test = TestHub::new(ScriptedAgent::silent());
     let session = session(&test).await;
     let rooms = Rooms::default();
-    let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let room = rooms.open_room(test.hub(), session.clone()).await.unwrap();
     let mut cursor = None;
     assert!(matches!(room.next(&mut cursor), NextFrame::Whole(_)));
     let mut told = room.watch();
@@ -116,7 +120,7 @@ async fn a_reopened_session_has_another_room() {
         told.changed().await.unwrap();
     }
     let again = test.hub().open(session.id(), None).await.unwrap();
-    let other = rooms.enter(test.hub(), again).await.unwrap();
+    let other = rooms.open_room(test.hub(), again).await.unwrap();
     assert!(!Arc::ptr_eq(&room, &other));
 }
 
@@ -132,7 +136,7 @@ async fn a_reader_continues_from_its_cursor() {
     let test = TestHub::new(agent);
     let session = session(&test).await;
     let rooms = Rooms::default();
-    let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
+    let room = rooms.open_room(test.hub(), session.clone()).await.unwrap();
     let (mut fast, mut slow) = (None, None);
     assert!(matches!(room.next(&mut fast), NextFrame::Whole(_)));
     assert!(matches!(room.next(&mut slow), NextFrame::Whole(_)));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{RowDraft, RowJoin, memory::TimelineMemory, words};
 use crate::{to_wire::output, wire::TimelineKind};
 
-pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) -> RowDraft {
+pub(super) fn tool_call(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) -> RowDraft {
     let id = &call.tool_call_id;
     if may_execute(call.kind) {
         memory.executes.insert(seq, id.clone(), ());
@@ -23,11 +23,15 @@ pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) 
         ToolCallStatus::Failed => format!("Failed: {subject}"),
     };
     let shown = output::text(&call.content, None);
-    let text = words::lines([words::json(&call.raw_input), Some(shown)]);
-    RowDraft::new(TimelineKind::Tool, title).text(text)
+    let text = words::join_lines([words::format_json(&call.raw_input), Some(shown)]);
+    RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
-pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMemory) -> RowDraft {
+pub(super) fn tool_call_update(
+    seq: Seq,
+    update: &ToolCallUpdate,
+    memory: &mut TimelineMemory,
+) -> RowDraft {
     let id = &update.tool_call_id;
     if let Some(input) = &update.raw_input {
         remember_command(seq, id, input, memory);
@@ -35,8 +39,8 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMe
     let command = memory.executes.get(seq, id.as_str());
     let command = command.and_then(|()| memory.commands.get(seq, id.as_str())?.as_deref());
     let name = update.title.as_deref().unwrap_or(&update.tool_name);
-    let subject = command.map_or_else(|| name.to_owned(), quoted);
-    let took = words::took(update.execution_duration_ms.or(update.duration_ms));
+    let subject = command.map_or_else(|| name.to_owned(), quote_command);
+    let took = words::duration_suffix(update.execution_duration_ms.or(update.duration_ms));
     let title = match update.status {
         ToolCallStatus::Pending => format!("Preparing: {subject}"),
         ToolCallStatus::InProgress => format!("Running: {subject}"),
@@ -46,13 +50,13 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMe
     };
     let content = update.content.as_deref().unwrap_or_default();
     let output = output::text(content, update.raw_output.as_ref());
-    let input = update.raw_input.as_ref().and_then(words::json);
+    let input = update.raw_input.as_ref().and_then(words::format_json);
     let input = input.or_else(|| update.raw_input_partial.clone());
-    let text = words::lines([input, update.error.clone(), Some(output)]);
-    let draft = RowDraft::new(TimelineKind::Tool, title).text(text);
+    let text = words::join_lines([input, update.error.clone(), Some(output)]);
+    let draft = RowDraft::new(TimelineKind::Tool, title).with_text(text);
     match update.status.is_terminal() {
         true => draft,
-        false => draft.joins(RowJoin::Call(id.clone())),
+        false => draft.with_join(RowJoin::Call(id.clone())),
     }
 }
 
@@ -60,16 +64,16 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMe
 pub(super) fn subject(call: &ToolCall) -> String {
     let command = command(&call.raw_input).filter(|_| may_execute(call.kind));
     let name = call.title.as_deref().unwrap_or(&call.tool_name);
-    command.map_or_else(|| name.to_owned(), quoted)
+    command.map_or_else(|| name.to_owned(), quote_command)
 }
 
 /// Formats a command in one line. An ellipsis shows that it has more lines.
-pub(super) fn quoted(command: &str) -> String {
+pub(super) fn quote_command(command: &str) -> String {
     let more = match command.trim().lines().count() {
         0 | 1 => "",
         _ => " …",
     };
-    format!("`{}{more}`", words::line(command))
+    format!("`{}{more}`", words::first_line(command))
 }
 
 /// Whether a `command` argument may be a command line. Tools that edit have commands that are none.
@@ -103,32 +107,32 @@ fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut Timel
 
 pub(super) fn search(query: &ToolSearchQuery) -> RowDraft {
     let wanted = query.query.get("query").unwrap_or(&query.query);
-    let wanted = words::json(wanted).unwrap_or_default();
-    let title = format!("Looked for tools: {}", words::line(&wanted));
-    let text = words::json(&query.query).unwrap_or_default();
-    RowDraft::new(TimelineKind::Tool, title).text(text)
+    let wanted = words::format_json(wanted).unwrap_or_default();
+    let title = format!("Looked for tools: {}", words::first_line(&wanted));
+    let text = words::format_json(&query.query).unwrap_or_default();
+    RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
-pub(super) fn found(result: &ToolSearchResult) -> RowDraft {
-    let title = format!("Tools found: {}", words::list(&result.promoted));
+pub(super) fn search_result(result: &ToolSearchResult) -> RowDraft {
+    let title = format!("Tools found: {}", words::join_list(&result.promoted));
     RowDraft::new(TimelineKind::Tool, title)
 }
 
-pub(super) fn run_began(run: &CompositionRun) -> RowDraft {
+pub(super) fn composition_start(run: &CompositionRun) -> RowDraft {
     let title = format!("Snippet began{}", language(run));
-    RowDraft::new(TimelineKind::Tool, title).text(&run.snippet)
+    RowDraft::new(TimelineKind::Tool, title).with_text(&run.snippet)
 }
 
-pub(super) fn run_ended(how: &str, run: &CompositionRun) -> RowDraft {
-    let took = words::took(run.duration_ms);
+pub(super) fn composition_end(how: &str, run: &CompositionRun) -> RowDraft {
+    let took = words::duration_suffix(run.duration_ms);
     let title = format!("Snippet {how}{}{took}", language(run));
-    let text = words::lines([
+    let text = words::join_lines([
         run.error.clone(),
-        run.result.as_ref().and_then(words::json),
+        run.result.as_ref().and_then(words::format_json),
         run.stdout.clone(),
         run.stderr.clone(),
     ]);
-    RowDraft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
 fn language(run: &CompositionRun) -> String {
@@ -138,21 +142,21 @@ fn language(run: &CompositionRun) -> String {
     }
 }
 
-pub(super) fn child_began(child: &ChildCall) -> RowDraft {
+pub(super) fn child_call(child: &ChildCall) -> RowDraft {
     let title = format!("{} of the snippet: called", child.tool_name);
-    let text = words::json(&child.raw_input).unwrap_or_default();
-    RowDraft::new(TimelineKind::Tool, title).text(text)
+    let text = words::format_json(&child.raw_input).unwrap_or_default();
+    RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
-pub(super) fn child_ended(child: &ChildResult) -> RowDraft {
+pub(super) fn child_result(child: &ChildResult) -> RowDraft {
     let how = match child.status {
         ToolCallStatus::Completed => "done",
         ToolCallStatus::Failed => "failed",
         ToolCallStatus::Pending | ToolCallStatus::InProgress => "goes on",
     };
-    let took = words::took(child.execution_duration_ms.or(child.duration_ms));
+    let took = words::duration_suffix(child.execution_duration_ms.or(child.duration_ms));
     let title = format!("{} of the snippet: {how}{took}", child.tool_name);
-    let output = child.raw_output.as_ref().and_then(words::json);
-    let text = words::lines([child.error.clone(), output]);
-    RowDraft::new(TimelineKind::Tool, title).text(text)
+    let output = child.raw_output.as_ref().and_then(words::format_json);
+    let text = words::join_lines([child.error.clone(), output]);
+    RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }

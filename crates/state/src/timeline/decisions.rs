@@ -13,12 +13,16 @@ use super::{
 };
 use crate::{to_wire::output, wire::TimelineKind};
 
-pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut TimelineMemory) -> RowDraft {
+pub(super) fn permission_ask(
+    seq: Seq,
+    ask: &PermissionAsked,
+    memory: &mut TimelineMemory,
+) -> RowDraft {
     let call = &ask.tool_call;
     let subject = calls::subject(call);
     let doing = match (calls::command(&call.raw_input), &call.title) {
         (Some(_), _) if calls::may_execute(call.kind) => format!("run {subject}"),
-        (_, Some(title)) => in_a_sentence(title),
+        (_, Some(title)) => lowercase_first_letter(title),
         (_, None) => format!("call {subject}"),
     };
     let workers: Vec<_> = ask.lineage.iter().map(|it| &*it.worker_name).collect();
@@ -29,9 +33,9 @@ pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut TimelineMemory
     let receipt = ask.policy_decision.as_ref();
     let paths: Vec<_> = call.locations.iter().map(|it| &*it.path).collect();
     let shown = output::text(&call.content, None);
-    let text = words::lines([
+    let text = words::join_lines([
         receipt.map(|receipt| receipt.reason.clone()),
-        words::json(&call.raw_input),
+        words::format_json(&call.raw_input),
         Some(paths.join("\n")),
         Some(shown),
     ]);
@@ -40,11 +44,11 @@ pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut TimelineMemory
     memory
         .asks
         .insert(seq, ask_id, TimelineAsk { subject, options });
-    RowDraft::new(TimelineKind::Permission, title).text(text)
+    RowDraft::new(TimelineKind::Permission, title).with_text(text)
 }
 
 /// Lowercases a title for use in a sentence: `Write NOTES.md` becomes `write NOTES.md`. Names keep their letters.
-fn in_a_sentence(title: &str) -> String {
+fn lowercase_first_letter(title: &str) -> String {
     let mut letters = title.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
@@ -55,16 +59,20 @@ fn in_a_sentence(title: &str) -> String {
     }
 }
 
-pub(super) fn routed(seq: Seq, route: &PermissionRoute, memory: &mut TimelineMemory) -> RowDraft {
+pub(super) fn permission_route(
+    seq: Seq,
+    route: &PermissionRoute,
+    memory: &mut TimelineMemory,
+) -> RowDraft {
     let client = route.client.client_id.clone();
     let title = format!("{client} was asked");
     if let Some(ask) = &route.ask_id {
         memory.asked.insert(seq, ask.clone(), client);
     }
-    RowDraft::new(TimelineKind::Permission, title).text(&route.request_id)
+    RowDraft::new(TimelineKind::Permission, title).with_text(&route.request_id)
 }
 
-pub(super) fn resolved(
+pub(super) fn permission_resolution(
     seq: Seq,
     resolved: &PermissionResolved,
     memory: &TimelineMemory,
@@ -98,8 +106,8 @@ pub(super) fn resolved(
     };
     let (title, why) = match &resolved.decision {
         Decision::Allowed { option_id, args } => {
-            let changed = args.as_ref().and_then(words::json);
-            let changed = changed.and_then(|args| words::labelled("With other arguments", &args));
+            let changed = args.as_ref().and_then(words::format_json);
+            let changed = changed.and_then(|args| words::with_label("With other arguments", &args));
             (format!("Allowed{}{by}", scope(Some(option_id))), changed)
         }
         Decision::Rejected { option_id, reason } => {
@@ -111,23 +119,26 @@ pub(super) fn resolved(
             ("Nobody could decide".to_owned(), Some(reason.clone()))
         }
     };
-    let text = words::lines([ask.map(|ask| ask.subject.clone()), why]);
-    RowDraft::new(TimelineKind::Permission, title).text(text)
+    let text = words::join_lines([ask.map(|ask| ask.subject.clone()), why]);
+    RowDraft::new(TimelineKind::Permission, title).with_text(text)
 }
 
 pub(super) fn record(how: &str, record: &PermissionRecord) -> RowDraft {
-    let command = calls::command(&record.arguments).map(calls::quoted);
+    let command = calls::command(&record.arguments).map(calls::quote_command);
     let subject = command.as_deref().unwrap_or(&record.tool_name);
-    let text = words::lines([Some(record.reason.clone()), words::json(&record.arguments)]);
-    RowDraft::new(TimelineKind::Permission, format!("{subject} {how}")).text(text)
+    let text = words::join_lines([
+        Some(record.reason.clone()),
+        words::format_json(&record.arguments),
+    ]);
+    RowDraft::new(TimelineKind::Permission, format!("{subject} {how}")).with_text(text)
 }
 
-pub(super) fn revoked(grant_id: &str) -> RowDraft {
+pub(super) fn grant_revocation(grant_id: &str) -> RowDraft {
     RowDraft::new(
         TimelineKind::Permission,
         "A remembered answer was taken from the session",
     )
-    .text(grant_id)
+    .with_text(grant_id)
 }
 
 pub(super) fn question(
@@ -151,29 +162,29 @@ pub(super) fn question(
         false => format!("{asked}: {subject}"),
     };
     memory.questions.insert(seq, request_id.to_owned(), subject);
-    let text = words::json(payload).unwrap_or_default();
-    RowDraft::new(TimelineKind::Question, title).text(text)
+    let text = words::format_json(payload).unwrap_or_default();
+    RowDraft::new(TimelineKind::Question, title).with_text(text)
 }
 
 pub(super) fn answer(response: &HitlResponse) -> RowDraft {
     let who = response.reviewer.as_deref().unwrap_or("Somebody");
-    let answer = response.answer.as_ref().and_then(words::json);
+    let answer = response.answer.as_ref().and_then(words::format_json);
     let title = match (answer, response.approved, response.accepted) {
-        (Some(answer), _, _) => format!("{who} answered: {}", words::line(&answer)),
+        (Some(answer), _, _) => format!("{who} answered: {}", words::first_line(&answer)),
         (None, Some(true), _) => format!("{who} approved"),
         (None, Some(false), _) => format!("{who} did not approve"),
         (None, None, Some(true)) => format!("{who} took it over"),
         (None, None, Some(false)) => format!("{who} did not take it over"),
         (None, None, None) => format!("{who} answered"),
     };
-    let text = words::lines([
-        response.answer.as_ref().and_then(words::json),
+    let text = words::join_lines([
+        response.answer.as_ref().and_then(words::format_json),
         response.reason.clone(),
     ]);
-    RowDraft::new(TimelineKind::Question, title).text(text)
+    RowDraft::new(TimelineKind::Question, title).with_text(text)
 }
 
-pub(super) fn settled(
+pub(super) fn question_resolution(
     seq: Seq,
     request_id: &str,
     outcome: HitlOutcome,
@@ -186,5 +197,5 @@ pub(super) fn settled(
     };
     let subject = memory.questions.get(seq, request_id);
     let draft = RowDraft::new(TimelineKind::Question, how);
-    draft.text(subject.map_or("", String::as_str))
+    draft.with_text(subject.map_or("", String::as_str))
 }

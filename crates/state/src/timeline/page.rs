@@ -16,7 +16,7 @@ impl TimelineSearch {
         Self((!words.is_empty()).then(|| words.to_lowercase()))
     }
 
-    fn finds(&self, FullRow(row): &FullRow) -> bool {
+    fn matches(&self, FullRow(row): &FullRow) -> bool {
         let Some(words) = &self.0 else { return true };
         let has = |text: &str| text.to_lowercase().contains(words);
         has(&row.title) || has(&row.text)
@@ -90,8 +90,8 @@ impl TimelinePageBuilder {
     }
 
     fn put(&mut self, row: FullRow) {
-        if self.search.finds(&row) {
-            self.rows.push(row.cut());
+        if self.search.matches(&row) {
+            self.rows.push(row.into_shortened());
         }
     }
 }

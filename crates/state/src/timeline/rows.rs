@@ -35,25 +35,29 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         ),
         AgentEvent::Pending(change) => said::pending(change),
 
-        AgentEvent::ToolCall(call) => calls::announced(seq, call, memory),
-        AgentEvent::ToolCallUpdate(update) => calls::updated(seq, update, memory),
+        AgentEvent::ToolCall(call) => calls::tool_call(seq, call, memory),
+        AgentEvent::ToolCallUpdate(update) => calls::tool_call_update(seq, update, memory),
         AgentEvent::ToolSearchQuery(query) => calls::search(query),
-        AgentEvent::ToolSearchResult(result) => calls::found(result),
-        AgentEvent::CompositionStart(run) => calls::run_began(run),
-        AgentEvent::CompositionChildCall(child) => calls::child_began(child),
-        AgentEvent::CompositionChildResult(child) => calls::child_ended(child),
-        AgentEvent::CompositionFinish(run) => calls::run_ended("ran", run),
-        AgentEvent::CompositionError(run) => calls::run_ended("failed", run),
+        AgentEvent::ToolSearchResult(result) => calls::search_result(result),
+        AgentEvent::CompositionStart(run) => calls::composition_start(run),
+        AgentEvent::CompositionChildCall(child) => calls::child_call(child),
+        AgentEvent::CompositionChildResult(child) => calls::child_result(child),
+        AgentEvent::CompositionFinish(run) => calls::composition_end("ran", run),
+        AgentEvent::CompositionError(run) => calls::composition_end("failed", run),
 
-        AgentEvent::PermissionAsked(ask) => decisions::asked(seq, ask, memory),
-        AgentEvent::LiveSessionPermissionRoute(route) => decisions::routed(seq, route, memory),
-        AgentEvent::PermissionResolved(resolved) => decisions::resolved(seq, resolved, memory),
+        AgentEvent::PermissionAsked(ask) => decisions::permission_ask(seq, ask, memory),
+        AgentEvent::LiveSessionPermissionRoute(route) => {
+            decisions::permission_route(seq, route, memory)
+        }
+        AgentEvent::PermissionResolved(resolved) => {
+            decisions::permission_resolution(seq, resolved, memory)
+        }
         AgentEvent::PermissionGrant(record) => decisions::record("may run", record),
         AgentEvent::PermissionDeny(record) => decisions::record("may not run", record),
         AgentEvent::PermissionEscalation(record) => {
             decisions::record("needs somebody's decision", record)
         }
-        AgentEvent::GrantRevoked { grant_id } => decisions::revoked(grant_id),
+        AgentEvent::GrantRevoked { grant_id } => decisions::grant_revocation(grant_id),
         AgentEvent::HitlRequested {
             request_id,
             kind,
@@ -64,7 +68,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
             request_id,
             outcome,
             ..
-        } => decisions::settled(seq, request_id, *outcome, memory),
+        } => decisions::question_resolution(seq, request_id, *outcome, memory),
 
         AgentEvent::Plan { plan } => activity::plan(plan),
         AgentEvent::ProgressReported(report) => activity::report(report),
@@ -76,8 +80,8 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         AgentEvent::WorkerUpdate(update) => activity::worker(update),
         AgentEvent::SkillActivated {
             skill_name, reason, ..
-        } => activity::skill_came(skill_name, reason),
-        AgentEvent::SkillDeactivated { skill_name, .. } => activity::skill_went(skill_name),
+        } => activity::skill_activation(skill_name, reason),
+        AgentEvent::SkillDeactivated { skill_name, .. } => activity::skill_deactivation(skill_name),
         AgentEvent::SkillScopeTools {
             skill_name,
             allowed_tools,
@@ -85,7 +89,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         } => activity::skill_scope(skill_name, allowed_tools),
         AgentEvent::SkillNarrow(narrow) => activity::skill_narrow(narrow),
         AgentEvent::SkillMatched(matched) => activity::skill_match(matched),
-        AgentEvent::ReminderEmitted(reminder) => activity::reminded(reminder),
+        AgentEvent::ReminderEmitted(reminder) => activity::emitted_reminder(reminder),
         AgentEvent::ReminderLifecycle(change) => activity::reminder(change),
 
         // A client sends a heartbeat every few seconds: many rows without information.
@@ -104,18 +108,18 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         AgentEvent::LoopCheckpoint(_) => return None,
         AgentEvent::ControlOutcome(outcome) => session::control(outcome),
         AgentEvent::Daemon(change) => session::daemon(*change),
-        AgentEvent::TurnEnded(ended) => session::turn_ended(&ended.outcome),
+        AgentEvent::TurnEnded(ended) => session::turn_end(&ended.outcome),
         AgentEvent::AvailableCommands { commands, .. } => session::commands(commands),
         AgentEvent::ToolsChanged(change) => session::tools(change),
         AgentEvent::McpServers { servers } => session::servers(servers),
         AgentEvent::ModeChanged { mode_id } => session::setting("Mode", mode_id),
         AgentEvent::ConfigChanged { config_id, value } => session::setting(config_id, value),
-        AgentEvent::TranscriptCompacted(compacted) => session::compacted(compacted),
-        AgentEvent::TranscriptProjected(projected) => session::projected(projected),
+        AgentEvent::TranscriptCompacted(compacted) => session::compaction(compacted),
+        AgentEvent::TranscriptProjected(projected) => session::projection(projected),
         AgentEvent::Usage(usage) => session::usage(usage),
         AgentEvent::SessionInfo(info) => session::info(info),
-        AgentEvent::Recovered(recovered) => session::recovered(recovered),
-        AgentEvent::SessionClosed { reason, .. } => session::closed(reason),
+        AgentEvent::Recovered(recovered) => session::recovery(recovered),
+        AgentEvent::SessionClosed { reason, .. } => session::session_close(reason),
     };
     Some(draft)
 }

@@ -15,12 +15,12 @@ pub(super) fn message(what: &str, content: &[ContentBlock], by: Option<&LiveAuth
         Some(author) => format!("{what} by {}: {headline}", author.client_id),
         None => format!("{what}: {headline}"),
     };
-    RowDraft::new(TimelineKind::Prompt, title).text(plain_text(content))
+    RowDraft::new(TimelineKind::Prompt, title).with_text(plain_text(content))
 }
 
 /// Returns a row without a title: its title is the first line of the message, known when the message is whole.
 pub(super) fn chunk(kind: TimelineKind, content: &str, joins: RowJoin) -> RowDraft {
-    RowDraft::new(kind, "").text(content).joins(joins)
+    RowDraft::new(kind, "").with_text(content).with_join(joins)
 }
 
 pub(super) fn pending(change: &PendingChange) -> RowDraft {
@@ -34,16 +34,16 @@ pub(super) fn pending(change: &PendingChange) -> RowDraft {
         }
         PendingChange::MessageRevoked { message_id } => {
             RowDraft::new(TimelineKind::Prompt, "A waiting message was taken back")
-                .text(message_id.as_str())
+                .with_text(message_id.as_str())
         }
         PendingChange::ReminderQueued(pending) => {
             let body = &pending.reminder.body;
-            let title = format!("Reminder waits for the agent: {}", words::line(body));
-            RowDraft::new(TimelineKind::Reminder, title).text(body)
+            let title = format!("Reminder waits for the agent: {}", words::first_line(body));
+            RowDraft::new(TimelineKind::Reminder, title).with_text(body)
         }
         PendingChange::ReminderRevoked { reminder_id } => {
             RowDraft::new(TimelineKind::Reminder, "A waiting reminder was taken back")
-                .text(reminder_id)
+                .with_text(reminder_id)
         }
         PendingChange::Cleared => {
             RowDraft::new(TimelineKind::Prompt, "Nothing waits for the agent any more")

@@ -27,11 +27,11 @@ pub(super) fn client(
         LiveClientAction::Heartbeat => format!("{who} is still there"),
     };
     let controller = state.active_controller_id.as_deref();
-    let text = words::lines([
-        left.and_then(|left| words::labelled("Reason", &left.reason)),
-        controller.and_then(|controller| words::labelled("In control", controller)),
+    let text = words::join_lines([
+        left.and_then(|left| words::with_label("Reason", &left.reason)),
+        controller.and_then(|controller| words::with_label("In control", controller)),
     ]);
-    RowDraft::new(TimelineKind::Client, title).text(text)
+    RowDraft::new(TimelineKind::Client, title).with_text(text)
 }
 
 pub(super) fn control(outcome: &ControlOutcome) -> RowDraft {
@@ -62,7 +62,7 @@ pub(super) fn control(outcome: &ControlOutcome) -> RowDraft {
     let title = format!("{who} wanted {wanted}: {came}");
     let target = outcome.target.message_id.as_ref().map(|id| id.as_str());
     let target = target.or(outcome.target.reminder_id.as_deref());
-    RowDraft::new(TimelineKind::Control, title).text(target.unwrap_or_default())
+    RowDraft::new(TimelineKind::Control, title).with_text(target.unwrap_or_default())
 }
 
 pub(super) fn daemon(change: DaemonChange) -> RowDraft {
@@ -83,14 +83,14 @@ pub(super) fn daemon(change: DaemonChange) -> RowDraft {
             elapsed_ms,
         } => {
             let times = words::count(attempts, "time", "times");
-            let while_ = words::duration(elapsed_ms);
+            let while_ = words::format_duration(elapsed_ms);
             format!("The agent was woken {times} in {while_} and did nothing")
         }
     };
     RowDraft::new(TimelineKind::Session, title)
 }
 
-pub(super) fn turn_ended(outcome: &TurnOutcome) -> RowDraft {
+pub(super) fn turn_end(outcome: &TurnOutcome) -> RowDraft {
     let draft = |title: &str| RowDraft::new(TimelineKind::Session, title);
     match outcome {
         TurnOutcome::Stopped { stop_reason } => draft(match stop_reason {
@@ -101,28 +101,28 @@ pub(super) fn turn_ended(outcome: &TurnOutcome) -> RowDraft {
             StopReason::Cancelled => "The turn was cancelled",
         }),
         TurnOutcome::Failed { message } => {
-            draft(&format!("The turn failed: {}", words::line(message))).text(message)
+            draft(&format!("The turn failed: {}", words::first_line(message))).with_text(message)
         }
     }
 }
 
 pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
     let names = commands.iter().map(|command| format!("/{}", command.name));
-    let title = format!("Commands on offer: {}", words::list(names));
+    let title = format!("Commands on offer: {}", words::join_list(names));
     let told = commands.iter();
     let told = told.map(|it| format!("/{}: {}", it.name, it.description));
     let text = told.collect::<Vec<_>>().join("\n");
-    RowDraft::new(TimelineKind::Setting, title).text(text)
+    RowDraft::new(TimelineKind::Setting, title).with_text(text)
 }
 
 pub(super) fn tools(change: &ToolsChange) -> RowDraft {
     let total = words::count(change.total, "tool", "tools");
-    let text = words::lines([
-        words::labelled("Came", &change.added.join(", ")),
-        words::labelled("Went", &change.removed.join(", ")),
-        words::labelled("Changed", &change.changed.join(", ")),
+    let text = words::join_lines([
+        words::with_label("Came", &change.added.join(", ")),
+        words::with_label("Went", &change.removed.join(", ")),
+        words::with_label("Changed", &change.changed.join(", ")),
     ]);
-    RowDraft::new(TimelineKind::Setting, format!("There are {total} now")).text(text)
+    RowDraft::new(TimelineKind::Setting, format!("There are {total} now")).with_text(text)
 }
 
 pub(super) fn servers(servers: &[McpServerStatus]) -> RowDraft {
@@ -142,39 +142,39 @@ pub(super) fn servers(servers: &[McpServerStatus]) -> RowDraft {
         }
     };
     let text: Vec<_> = servers.iter().map(line).collect();
-    RowDraft::new(TimelineKind::Setting, title).text(text.join("\n"))
+    RowDraft::new(TimelineKind::Setting, title).with_text(text.join("\n"))
 }
 
 pub(super) fn setting(name: &str, value: &str) -> RowDraft {
     RowDraft::new(TimelineKind::Setting, format!("{name}: {value}"))
 }
 
-pub(super) fn compacted(compacted: &TranscriptCompacted) -> RowDraft {
+pub(super) fn compaction(compacted: &TranscriptCompacted) -> RowDraft {
     let messages = words::count(compacted.archived_messages, "message", "messages");
     let title = format!("Folded away {messages}");
     let (before, after) = (
         compacted.estimated_tokens_before,
         compacted.estimated_tokens_after,
     );
-    let text = words::lines([
+    let text = words::join_lines([
         Some(compacted.reason.clone()),
         Some(format!("About {before} tokens before, {after} after")),
     ]);
-    RowDraft::new(TimelineKind::Session, title).text(text)
+    RowDraft::new(TimelineKind::Session, title).with_text(text)
 }
 
-pub(super) fn projected(projected: &TranscriptProjected) -> RowDraft {
+pub(super) fn projection(projected: &TranscriptProjected) -> RowDraft {
     let (kept, left_out) = (projected.kept_count, projected.dropped_count);
     let kept = words::count(kept, "message", "messages");
     let title = format!("The model was shown {kept}, {left_out} left out");
-    RowDraft::new(TimelineKind::Session, title).text(&projected.reason)
+    RowDraft::new(TimelineKind::Session, title).with_text(&projected.reason)
 }
 
 pub(super) fn usage(usage: &Usage) -> RowDraft {
     let title = format!("Context: {} of {} tokens", usage.used, usage.size);
     let cost = usage.cost.as_ref();
     let cost = cost.map(|cost| format!("Cost so far: {} {}", cost.amount, cost.currency));
-    RowDraft::new(TimelineKind::Session, title).text(cost.unwrap_or_default())
+    RowDraft::new(TimelineKind::Session, title).with_text(cost.unwrap_or_default())
 }
 
 pub(super) fn info(info: &SessionInfo) -> RowDraft {
@@ -185,15 +185,15 @@ pub(super) fn info(info: &SessionInfo) -> RowDraft {
     RowDraft::new(TimelineKind::Session, title)
 }
 
-pub(super) fn recovered(recovered: &TurnRecovered) -> RowDraft {
+pub(super) fn recovery(recovered: &TurnRecovered) -> RowDraft {
     let calls = recovered.interrupted_calls.len();
-    let interrupted = words::len(calls, "call was", "calls were");
+    let interrupted = words::count_items(calls, "call was", "calls were");
     let title = format!("Recovered after a crash: {interrupted} interrupted");
     let names = recovered.interrupted_calls.iter().map(|id| id.as_str());
     let text = names.collect::<Vec<_>>().join("\n");
-    RowDraft::new(TimelineKind::Session, title).text(text)
+    RowDraft::new(TimelineKind::Session, title).with_text(text)
 }
 
-pub(super) fn closed(reason: &str) -> RowDraft {
-    RowDraft::new(TimelineKind::Session, "The session was closed").text(reason)
+pub(super) fn session_close(reason: &str) -> RowDraft {
+    RowDraft::new(TimelineKind::Session, "The session was closed").with_text(reason)
 }

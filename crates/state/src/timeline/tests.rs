@@ -23,12 +23,12 @@ fn page(events: &[Envelope], after: u64, limit: usize, q: &str) -> TimelinePage 
     page.finish(head)
 }
 
-fn all(events: &[Envelope]) -> Vec<TimelineRow> {
+fn all_rows(events: &[Envelope]) -> Vec<TimelineRow> {
     page(events, 0, usize::MAX, "").rows
 }
 
 /// Reads all pages, with these limits in rotation.
-fn paged(events: &[Envelope], limits: &[usize], q: &str) -> Vec<TimelineRow> {
+fn read_all_pages(events: &[Envelope], limits: &[usize], q: &str) -> Vec<TimelineRow> {
     let mut rows = Vec::new();
     let mut after = 0;
     for limit in limits.iter().cycle() {
@@ -58,7 +58,7 @@ fn log(events: Vec<AgentEvent>) -> Vec<Envelope> {
     places.zip(events).map(envelope).collect()
 }
 
-fn said(id: &str, content: &str) -> AgentEvent {
+fn message_chunk(id: &str, content: &str) -> AgentEvent {
     AgentEvent::AgentMessageChunk {
         content: content.to_owned(),
         message_id: Some(id.into()),
@@ -69,7 +69,7 @@ fn said(id: &str, content: &str) -> AgentEvent {
 fn every_event_has_a_readable_title() {
     let events = every_event();
     let mut told = String::new();
-    for row in all(&events) {
+    for row in all_rows(&events) {
         let kind = serde_json::to_value(row.kind).unwrap();
         let kind = kind.as_str().unwrap_or_default();
         told.push_str(&format!("{:3} {kind:10} {}\n", row.seq, row.title));
@@ -107,15 +107,15 @@ fn chunks_of_a_message_are_one_row() {
         .into_iter()
         .find(|it| it.event.name() == "loop_checkpoint");
     let events = log(vec![
-        said("m1", "Hel"),
+        message_chunk("m1", "Hel"),
         // It has no row, so it does not separate the chunks.
         checkpoint.unwrap().event,
-        said("m1", "lo\nworld"),
-        said("m2", "Other"),
+        message_chunk("m1", "lo\nworld"),
+        message_chunk("m2", "Other"),
         AgentEvent::thought("Hm"),
-        said("m2", " again"),
+        message_chunk("m2", " again"),
     ]);
-    let rows: Vec<_> = all(&events)
+    let rows: Vec<_> = all_rows(&events)
         .into_iter()
         .map(|row| (row.seq, row.at, row.title, row.text))
         .collect();
@@ -146,7 +146,7 @@ fn chunks_of_a_message_are_one_row() {
 
 #[test]
 fn a_full_page_at_the_end_has_no_next() {
-    let events = log(vec![said("m1", "a"), said("m2", "b")]);
+    let events = log(vec![message_chunk("m1", "a"), message_chunk("m2", "b")]);
     let both = page(&events, 0, 2, "");
     assert_eq!((both.rows.len(), both.next, both.last), (2, None, 2));
 }
@@ -155,9 +155,9 @@ fn a_full_page_at_the_end_has_no_next() {
 fn a_search_reads_the_whole_text_and_ignores_case() {
     let long = "x".repeat(10_000) + "NÄDEL";
     let events = log(vec![
-        said("m1", &long[..9000]),
-        said("m1", &long[9000..]),
-        said("m2", "hay"),
+        message_chunk("m1", &long[..9000]),
+        message_chunk("m1", &long[9000..]),
+        message_chunk("m2", "hay"),
         AgentEvent::ModeChanged {
             mode_id: "nädel".to_owned(),
         },
@@ -168,7 +168,7 @@ fn a_search_reads_the_whole_text_and_ignores_case() {
     assert!(found.rows[0].text.len() <= 4096);
     assert!(found.rows[0].text.ends_with("x…"));
     assert!(page(&events, 0, 10, "needle").rows.is_empty());
-    assert_eq!(paged(&events, &[1], "nädel").len(), 2);
+    assert_eq!(read_all_pages(&events, &[1], "nädel").len(), 2);
 }
 
 /// A command is known on every page, or on none.
@@ -180,10 +180,10 @@ fn a_command_is_known_within_the_window() {
         let mut end = ToolCallUpdate::new("c", "run_command", ToolCallStatus::Completed);
         end.execution_duration_ms = Some(1200);
         let mut events = vec![AgentEvent::ToolCall(Box::new(call))];
-        events.extend((0..between).map(|_| said("m", "a")));
+        events.extend((0..between).map(|_| message_chunk("m", "a")));
         events.push(AgentEvent::ToolCallUpdate(Box::new(end)));
         let events = log(events);
-        let whole = all(&events).pop().unwrap();
+        let whole = all_rows(&events).pop().unwrap();
         let last = page(&events, between + 1, 1, "").rows.pop().unwrap();
         assert_eq!(whole, last);
         last.title
@@ -198,7 +198,7 @@ fn a_title_shows_that_a_command_has_more_lines() {
     let mut call = ToolCall::new("c", "run_command");
     call.raw_input = json!({"command": "echo hello\nrm -rf target"});
     let events = log(vec![AgentEvent::ToolCall(Box::new(call))]);
-    assert_eq!(all(&events)[0].title, "Called: `echo hello …`");
+    assert_eq!(all_rows(&events)[0].title, "Called: `echo hello …`");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn an_edit_tools_command_is_no_command_line() {
     call.title = Some("Edit a.rs".to_owned());
     call.raw_input = json!({"command": "str_replace"});
     let events = log(vec![AgentEvent::ToolCall(Box::new(call))]);
-    assert_eq!(all(&events)[0].title, "Called: Edit a.rs");
+    assert_eq!(all_rows(&events)[0].title, "Called: Edit a.rs");
 }
 
 proptest! {
@@ -236,7 +236,7 @@ proptest! {
         let events = log(events);
         let whole = page(&events, 0, usize::MAX, q);
         prop_assert_eq!(whole.next, None);
-        prop_assert_eq!(paged(&events, &limits, q), whole.rows);
+        prop_assert_eq!(read_all_pages(&events, &limits, q), whole.rows);
     }
 
     /// Events that join and events between them, in any order.
@@ -246,8 +246,8 @@ proptest! {
         limits in proptest::collection::vec(1usize..4, 1..4),
     ) {
         let step = |step: &u8| match step {
-            0 => said("m1", "one "),
-            1 => said("m2", "two "),
+            0 => message_chunk("m1", "one "),
+            1 => message_chunk("m2", "two "),
             2 => AgentEvent::thought("three "),
             3 => AgentEvent::ToolCallUpdate(Box::new(ToolCallUpdate::new(
                 "c",
@@ -262,6 +262,6 @@ proptest! {
             }),
         };
         let events = log(steps.iter().map(step).collect());
-        prop_assert_eq!(paged(&events, &limits, ""), all(&events));
+        prop_assert_eq!(read_all_pages(&events, &limits, ""), all_rows(&events));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use harn_model::{ContentBlock, PlanEntry, PlanEntryStatus, plain_text};
 
-pub(super) use crate::to_wire::output::json;
+pub(super) use crate::to_wire::output::format_json;
 
 /// The maximum length of a title, in characters.
 const TITLE_CHARS: usize = 160;
@@ -13,10 +13,12 @@ const TEXT_BYTES: usize = 4 * 1024;
 const CUT: char = '…';
 
 /// Returns the first line that is not blank, without control characters, and shortened.
-pub(super) fn line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    let mut readable = line.chars().map(|c| if is_obeyed(c) { ' ' } else { c });
+    let mut readable = line
+        .chars()
+        .map(|c| if is_control_or_direction(c) { ' ' } else { c });
     let mut title: String = readable.by_ref().take(TITLE_CHARS).collect();
     if readable.next().is_some() {
         title.pop();
@@ -27,14 +29,14 @@ pub(super) fn line(text: &str) -> String {
 
 /// Whether a character is executed instead of shown; those that change the direction can make a line read as
 /// something else.
-fn is_obeyed(c: char) -> bool {
+fn is_control_or_direction(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control()
 }
 
 /// Returns the first line that is not blank, or `nothing` if there is none.
-pub(super) fn line_or(text: &str, nothing: &str) -> String {
-    let line = line(text);
+pub(super) fn first_line_or(text: &str, nothing: &str) -> String {
+    let line = first_line(text);
     match line.is_empty() {
         true => nothing.to_owned(),
         false => line,
@@ -42,7 +44,7 @@ pub(super) fn line_or(text: &str, nothing: &str) -> String {
 }
 
 /// Shortens a text to its maximum length.
-pub(super) fn cut(text: &mut String) {
+pub(super) fn shorten(text: &mut String) {
     if text.len() > TEXT_BYTES {
         let room = TEXT_BYTES - CUT.len_utf8();
         let end = (0..=room).rev().find(|&at| text.is_char_boundary(at));
@@ -53,7 +55,7 @@ pub(super) fn cut(text: &mut String) {
 
 /// Returns the first line of a message, or the kinds of its blocks if it has no text.
 pub(super) fn headline(blocks: &[ContentBlock]) -> String {
-    let line = line(&plain_text(blocks));
+    let line = first_line(&plain_text(blocks));
     if !line.is_empty() {
         return line;
     }
@@ -65,7 +67,7 @@ pub(super) fn headline(blocks: &[ContentBlock]) -> String {
 }
 
 /// Formats a duration: `1.2 s`, `340 ms`, `2 min 5 s`.
-pub(super) fn duration(ms: u64) -> String {
+pub(super) fn format_duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
         0 => format!("{ms} ms"),
@@ -76,8 +78,8 @@ pub(super) fn duration(ms: u64) -> String {
 }
 
 /// Formats a duration as a suffix; empty if it is unknown.
-pub(super) fn took(ms: Option<u64>) -> String {
-    ms.map(|ms| format!(" — {}", duration(ms)))
+pub(super) fn duration_suffix(ms: Option<u64>) -> String {
+    ms.map(|ms| format!(" — {}", format_duration(ms)))
         .unwrap_or_default()
 }
 
@@ -90,12 +92,12 @@ pub(super) fn count(n: impl Into<u64>, one: &str, many: &str) -> String {
 }
 
 /// Formats a length like [`count`].
-pub(super) fn len(n: usize, one: &str, many: &str) -> String {
+pub(super) fn count_items(n: usize, one: &str, many: &str) -> String {
     count(u64::try_from(n).unwrap_or(u64::MAX), one, many)
 }
 
 /// Formats a list in one line.
-pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+pub(super) fn join_list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     match items[..] {
         [] => "none".to_owned(),
@@ -104,19 +106,19 @@ pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
 }
 
 /// Joins the parts that are not blank, one per line.
-pub(super) fn lines<const N: usize>(parts: [Option<String>; N]) -> String {
+pub(super) fn join_lines<const N: usize>(parts: [Option<String>; N]) -> String {
     let parts = parts.into_iter().flatten();
     let told: Vec<_> = parts.filter(|part| !part.trim().is_empty()).collect();
     told.join("\n")
 }
 
 /// Returns a text after its label; `None` if the text is blank.
-pub(super) fn labelled(label: &str, text: &str) -> Option<String> {
+pub(super) fn with_label(label: &str, text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| format!("{label}: {text}"))
 }
 
 /// Formats how many entries are completed.
-pub(super) fn done(entries: &[PlanEntry]) -> String {
+pub(super) fn completed_count(entries: &[PlanEntry]) -> String {
     let is_done = |entry: &&PlanEntry| entry.status == PlanEntryStatus::Completed;
     let done = entries.iter().filter(is_done).count();
     format!("{done} of {} done", entries.len())
@@ -141,26 +143,29 @@ mod tests {
 
     #[test]
     fn a_title_is_one_short_line() {
-        assert_eq!(line("\n  \n first \nsecond"), "first");
-        assert_eq!(line("\u{1b}[32mgreen\u{1b}[0m\ttab"), "[32mgreen [0m tab");
-        assert_eq!(line("a\u{202e}txt.exe"), "a txt.exe");
-        assert_eq!(line(""), "");
-        let long = line(&"é".repeat(TITLE_CHARS + 1));
+        assert_eq!(first_line("\n  \n first \nsecond"), "first");
+        assert_eq!(
+            first_line("\u{1b}[32mgreen\u{1b}[0m\ttab"),
+            "[32mgreen [0m tab"
+        );
+        assert_eq!(first_line("a\u{202e}txt.exe"), "a txt.exe");
+        assert_eq!(first_line(""), "");
+        let long = first_line(&"é".repeat(TITLE_CHARS + 1));
         assert_eq!(long.chars().count(), TITLE_CHARS);
         assert!(long.ends_with("é…"));
         let just = "é".repeat(TITLE_CHARS);
-        assert_eq!(line(&just), just);
+        assert_eq!(first_line(&just), just);
     }
 
     #[test]
     fn a_text_is_cut_between_characters() {
         let mut just = "a".repeat(TEXT_BYTES);
-        cut(&mut just);
+        shorten(&mut just);
         assert_eq!(just.len(), TEXT_BYTES);
         assert!(just.ends_with('a'));
         for odd in 0..4 {
             let mut long = "a".repeat(odd) + &"🪣".repeat(TEXT_BYTES);
-            cut(&mut long);
+            shorten(&mut long);
             assert!(long.len() <= TEXT_BYTES && long.len() > TEXT_BYTES - 4);
             assert!(long.ends_with("🪣…"));
         }
@@ -168,7 +173,8 @@ mod tests {
 
     #[test]
     fn durations_are_readable() {
-        let told = [0, 340, 999, 1000, 1250, 59_999, 60_000, 125_000, 3_720_000].map(duration);
+        let told =
+            [0, 340, 999, 1000, 1250, 59_999, 60_000, 125_000, 3_720_000].map(format_duration);
         let expected = [
             "0 ms",
             "340 ms",

@@ -15,7 +15,7 @@ use crate::{
 type TaggedAsk = TaggedItem<Box<PermissionAsked>, Option<CallPosition>>;
 
 impl Document {
-    pub(super) fn ask(
+    pub(super) fn add_ask(
         &mut self,
         ask: &PermissionAsked,
         before: Option<TaggedAsk>,
@@ -23,13 +23,13 @@ impl Document {
     ) {
         // An earlier question with this id will not be answered any more.
         if let Some(before) = before {
-            self.close(&before, ApprovalStatus::Denied, out);
+            self.close_ask(&before, ApprovalStatus::Denied, out);
         }
         let calls = &self.transcript.open.calls;
         let call = calls.get(&ask.tool_call.tool_call_id);
         let call = call.and_then(|call| call.tag);
         if let Some(call) = call {
-            self.decided(call, ApprovalStatus::Pending, out);
+            self.set_decision(call, ApprovalStatus::Pending, out);
         }
         if let Some(open) = self.transcript.open.asks.get_mut(&ask.ask_id) {
             open.tag = call;
@@ -47,19 +47,19 @@ impl Document {
         let open = self.state.approvals.iter();
         let open = open.filter_map(|it| left.asks.get(it.id.as_str()));
         for ask in open.collect::<Vec<_>>() {
-            self.close(ask, ApprovalStatus::Denied, out);
+            self.close_ask(ask, ApprovalStatus::Denied, out);
         }
     }
 
     /// Removes a question that was decided, or never will be.
-    pub(super) fn close(
+    pub(super) fn close_ask(
         &mut self,
         ask: &TaggedAsk,
         how: ApprovalStatus,
         out: &mut DocumentChanges,
     ) {
         if let Some(call) = ask.tag {
-            self.decided(call, how, out);
+            self.set_decision(call, how, out);
         }
         let id = ask.ask_id.as_str();
         self.state.approvals.retain(|approval| approval.id != id);

@@ -37,7 +37,7 @@ impl Document {
     ) {
         let message = match &self.open {
             Some(open) => open.index,
-            None => self.begin(
+            None => self.begin_message(
                 call.tool_call_id.as_str(),
                 MessageStatus::Streaming,
                 at,
@@ -48,7 +48,7 @@ impl Document {
             open.acted = true;
         }
         let mut call_output = CallOutput::default();
-        call_output.show(&call.content, PRINTED_BYTES);
+        call_output.replace_content(&call.content, PRINTED_BYTES);
         let (output, cut) = cut_output(&call_output);
         let shown = DocumentToolCall {
             id: call.tool_call_id.to_string(),
@@ -76,7 +76,7 @@ impl Document {
         if let Some(open) = self.transcript.open.calls.get_mut(&call.tool_call_id) {
             open.tag = Some(CallPosition { message, index });
         }
-        if let Some(shown) = self.shown(message, index) {
+        if let Some(shown) = self.shown_call(message, index) {
             out.set(at!["messages", message, "toolCalls", index], shown);
         }
         self.set_message_status(message, MessageStatus::Streaming, out);
@@ -98,41 +98,41 @@ impl Document {
         let changed = update.content.is_some();
         let changed = changed.then(|| diffs(&call.output.content));
         let mut edit = self.edit(place, out);
-        edit.field("status", |call| &mut call.status, status(update.status));
+        edit.set_field("status", |call| &mut call.status, status(update.status));
         if let Some(title) = &update.title {
-            edit.field("title", |call| &mut call.title, title.clone());
+            edit.set_field("title", |call| &mut call.title, title.clone());
         }
         if let Some(input) = &update.raw_input {
-            edit.field("input", |call| &mut call.input, input.clone());
+            edit.set_field("input", |call| &mut call.input, input.clone());
         }
         if let Some(locations) = &update.locations {
-            edit.field("locations", |call| &mut call.locations, locations.clone());
+            edit.set_field("locations", |call| &mut call.locations, locations.clone());
         }
         if let Some(error) = &update.error {
-            edit.field("error", |call| &mut call.error, Some(error.clone()));
+            edit.set_field("error", |call| &mut call.error, Some(error.clone()));
         }
         // The time of execution, without the wait for a permission.
         if let Some(took) = update.execution_duration_ms.or(update.duration_ms) {
-            edit.field("durationMs", |call| &mut call.duration_ms, Some(took));
+            edit.set_field("durationMs", |call| &mut call.duration_ms, Some(took));
         }
         if let Some((text, is_cut)) = shown {
-            edit.output(text);
-            edit.field("cut", |call| &mut call.cut, is_cut);
+            edit.set_output(text);
+            edit.set_field("cut", |call| &mut call.cut, is_cut);
         }
         if let Some(changed) = changed {
-            edit.field("diffs", |call| &mut call.diffs, changed);
+            edit.set_field("diffs", |call| &mut call.diffs, changed);
         }
     }
 
     /// Sets the state of the decision about a call.
-    pub(super) fn decided(
+    pub(super) fn set_decision(
         &mut self,
         call: CallPosition,
         how: ApprovalStatus,
         out: &mut DocumentChanges,
     ) {
         let mut edit = self.edit(call, out);
-        edit.field("approval", |call| &mut call.approval, Some(how));
+        edit.set_field("approval", |call| &mut call.approval, Some(how));
     }
 
     /// Ends calls that are open when their turn ends. The runtime leaves none; a log may have been cut.
@@ -150,7 +150,7 @@ impl Document {
 
     fn settle_call(&mut self, place: CallPosition, out: &mut DocumentChanges) {
         let mut edit = self.edit(place, out);
-        edit.field("status", |call| &mut call.status, CallStatus::Error);
+        edit.set_field("status", |call| &mut call.status, CallStatus::Error);
     }
 
     fn edit<'a>(&'a mut self, place: CallPosition, out: &'a mut DocumentChanges) -> CallEdit<'a> {
@@ -161,7 +161,7 @@ impl Document {
         }
     }
 
-    fn shown(&self, message: usize, index: usize) -> Option<&DocumentToolCall> {
+    fn shown_call(&self, message: usize, index: usize) -> Option<&DocumentToolCall> {
         self.state.messages[message].tool_calls.as_ref()?.get(index)
     }
 }
@@ -185,7 +185,7 @@ impl CallEdit<'_> {
         at!["messages", message, "toolCalls", index, field]
     }
 
-    fn field<T: PartialEq + Serialize>(
+    fn set_field<T: PartialEq + Serialize>(
         &mut self,
         name: &str,
         of: impl FnOnce(&mut DocumentToolCall) -> &mut T,
@@ -204,7 +204,7 @@ impl CallEdit<'_> {
     }
 
     /// Sets the output. It mostly grows, so only the new part is sent.
-    fn output(&mut self, text: String) {
+    fn set_output(&mut self, text: String) {
         let path = self.path("output");
         let Some(call) = self.call() else {
             return;
@@ -242,12 +242,12 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<CallDiff> {
 
 /// Returns the part of an output that the document contains, and whether it was cut.
 fn cut_output(output: &CallOutput) -> (String, bool) {
-    let (text, is_long) = cut(output::whole_text(output));
+    let (text, is_long) = cut_text(output::whole_text(output));
     (text, is_long || output::is_cut(output))
 }
 
 /// Returns the part of a text that the document contains, and whether it was cut.
-pub(super) fn cut(mut text: String) -> (String, bool) {
+pub(super) fn cut_text(mut text: String) -> (String, bool) {
     let is_cut = text.len() > OUTPUT_BYTES;
     if is_cut {
         let mut ends = (0..=OUTPUT_BYTES).rev();

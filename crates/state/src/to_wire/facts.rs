@@ -24,7 +24,7 @@ pub struct Presence {
 }
 
 impl Document {
-    pub(super) fn plan(&mut self, plan: &Plan, out: &mut DocumentChanges) {
+    pub(super) fn set_plan(&mut self, plan: &Plan, out: &mut DocumentChanges) {
         let entries = plan.entries().into_iter();
         let items = entries.map(|entry| PlanItem {
             content: entry.content,
@@ -35,7 +35,7 @@ impl Document {
         out.set(at!["plan"], &self.state.plan);
     }
 
-    pub(super) fn worker(&mut self, update: &WorkerUpdate, out: &mut DocumentChanges) {
+    pub(super) fn update_worker(&mut self, update: &WorkerUpdate, out: &mut DocumentChanges) {
         let worker = worker(update);
         let workers = &mut self.state.workers;
         let known = workers.iter().position(|known| known.id == worker.id);
@@ -47,7 +47,7 @@ impl Document {
         out.set(at!["workers", index], &self.state.workers[index]);
     }
 
-    pub(super) fn usage(&mut self, usage: &Usage, out: &mut DocumentChanges) {
+    pub(super) fn set_usage(&mut self, usage: &Usage, out: &mut DocumentChanges) {
         self.state.usage = Some(UsageFacts {
             used: usage.used,
             size: usage.size,
@@ -56,7 +56,7 @@ impl Document {
         out.set(at!["usage"], &self.state.usage);
     }
 
-    pub(super) fn skills(
+    pub(super) fn change_skills(
         &mut self,
         change: impl FnOnce(&mut BTreeSet<String>) -> bool,
         out: &mut DocumentChanges,

@@ -2,7 +2,7 @@
 
 use harn_model::{Artifact, Timestamp};
 
-use super::{Document, call::cut};
+use super::{Document, call::cut_text};
 use crate::{
     changes::{DocumentChanges, at},
     wire::{MessageNote, NoteKind},
@@ -13,7 +13,7 @@ const MOST: usize = 256;
 
 impl Document {
     /// Adds a note to the last message that is not queued. Before the first message, notes are dropped.
-    pub(super) fn note(
+    pub(super) fn add_note(
         &mut self,
         kind: NoteKind,
         text: String,
@@ -44,7 +44,7 @@ impl Document {
 /// Describes an artifact, with its fallback because no client renders its spec here.
 pub(super) fn artifact(artifact: &Artifact) -> String {
     let title = artifact.title.as_ref().unwrap_or(&artifact.kind);
-    match cut(artifact.fallback.clone()) {
+    match cut_text(artifact.fallback.clone()) {
         (text, _) if text.trim().is_empty() => format!("Made {title}"),
         (text, false) => format!("Made {title}\n{text}"),
         (text, true) => format!("Made {title}\n{text}…"),

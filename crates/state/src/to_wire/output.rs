@@ -11,8 +11,8 @@ pub(crate) fn whole_text(output: &CallOutput) -> String {
     let others = output
         .content
         .iter()
-        .filter(|part| part.printed().is_none());
-    let all = std::iter::once(whole.as_str()).chain(others.filter_map(shown));
+        .filter(|part| part.command_output().is_none());
+    let all = std::iter::once(whole.as_str()).chain(others.filter_map(shown_text));
     let all: Vec<_> = all.filter(|text| !text.is_empty()).collect();
     all.join("\n")
 }
@@ -24,15 +24,15 @@ pub(crate) fn is_cut(output: &CallOutput) -> bool {
 
 /// Returns the texts that a call shows, joined by line breaks; if it shows none, its raw result.
 pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> String {
-    let shown: Vec<_> = content.iter().filter_map(shown).collect();
+    let shown: Vec<_> = content.iter().filter_map(shown_text).collect();
     if !shown.is_empty() {
         return shown.join("\n");
     }
-    raw_output.and_then(json).unwrap_or_default()
+    raw_output.and_then(format_json).unwrap_or_default()
 }
 
 /// Formats JSON for people; `None` for null.
-pub(crate) fn json(value: &Value) -> Option<String> {
+pub(crate) fn format_json(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -44,7 +44,7 @@ pub(crate) fn json(value: &Value) -> Option<String> {
 
 /// Returns the text of a content part. Diffs are shown as such, terminals are at the host, and pictures are no
 /// text.
-fn shown(content: &ToolContent) -> Option<&str> {
+fn shown_text(content: &ToolContent) -> Option<&str> {
     let text = match content {
         ToolContent::Content { content } => match content {
             ContentBlock::Text { text } => Some(text.as_str()),
@@ -76,15 +76,15 @@ mod tests {
             })
         };
         let mut output = CallOutput::default();
-        output.show(&[part(0, "one\n")], 100);
+        output.replace_content(&[part(0, "one\n")], 100);
         assert_eq!(whole_text(&output), "one\n");
-        output.show(&[part(2, "e\ntwo\n")], 100);
+        output.replace_content(&[part(2, "e\ntwo\n")], 100);
         assert_eq!(whole_text(&output), "one\ntwo\n");
         output.raw = Some(json!({"exit_code": 0}));
-        output.show(&[part(4, "two\n"), ToolContent::text("exit code 0\n")], 100);
+        output.replace_content(&[part(4, "two\n"), ToolContent::text("exit code 0\n")], 100);
         assert_eq!(whole_text(&output), "one\ntwo\n\nexit code 0\n");
         assert!(!is_cut(&output));
-        output.show(&[part(8, &"x".repeat(100))], 100);
+        output.replace_content(&[part(8, &"x".repeat(100))], 100);
         assert_eq!(
             (whole_text(&output), is_cut(&output)),
             ("x".repeat(50), true)
@@ -94,7 +94,7 @@ mod tests {
             raw: Some(json!({"exit_code": 0})),
             ..CallOutput::default()
         };
-        silent.show(&[part(0, "")], 100);
+        silent.replace_content(&[part(0, "")], 100);
         assert_eq!(whole_text(&silent), "");
     }
 

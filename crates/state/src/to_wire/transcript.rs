@@ -32,7 +32,7 @@ pub(super) struct UserWords<'a> {
 }
 
 impl<'a> UserWords<'a> {
-    pub(super) fn of(prompt: &'a TurnStarted) -> Self {
+    pub(super) fn from_prompt(prompt: &'a TurnStarted) -> Self {
         Self {
             id: &prompt.message_id,
             content: &prompt.prompt,
@@ -41,7 +41,7 @@ impl<'a> UserWords<'a> {
         }
     }
 
-    pub(super) fn steering(
+    pub(super) fn from_steering(
         id: &'a MessageId,
         content: &'a [ContentBlock],
         author: Option<&'a LiveAuthor>,
@@ -57,7 +57,7 @@ impl<'a> UserWords<'a> {
 
 impl Document {
     /// Adds text or a thought to the agent's message, or begins another message.
-    pub(super) fn speak(
+    pub(super) fn add_agent_text(
         &mut self,
         id: Option<&MessageId>,
         text: &str,
@@ -76,7 +76,7 @@ impl Document {
             let fits = !is_thought || self.state.messages[open.index].content.is_empty();
             !open.acted && fits && same
         });
-        let index = self.spoken(goes_on, id, at, out);
+        let index = self.message_to_extend(goes_on, id, at, out);
         if let Some(OpenMessage { thought, text, .. }) = &mut self.open {
             let known = if is_thought { thought } else { text };
             *known = known.take().or_else(|| id.cloned());
@@ -91,7 +91,7 @@ impl Document {
     }
 
     /// Returns the message to extend, or a new one, and marks it as streaming.
-    fn spoken(
+    fn message_to_extend(
         &mut self,
         goes_on: bool,
         id: Option<&MessageId>,
@@ -106,13 +106,13 @@ impl Document {
             }
             Some(_) | None => {
                 let name = id.map_or("message", MessageId::as_str);
-                self.begin(name, MessageStatus::Streaming, at, out)
+                self.begin_message(name, MessageStatus::Streaming, at, out)
             }
         }
     }
 
     /// Begins a message of the agent, after the settled messages and before the queued ones.
-    pub(super) fn begin(
+    pub(super) fn begin_message(
         &mut self,
         name: &str,
         status: MessageStatus,
@@ -121,7 +121,7 @@ impl Document {
     ) -> usize {
         self.end_message(MessageStatus::Complete, out);
         let message = DocumentMessage {
-            id: self.unique(name),
+            id: self.unique_id(name),
             role: MessageRole::Assistant,
             content: String::new(),
             status,
@@ -158,21 +158,26 @@ impl Document {
         out: &mut DocumentChanges,
     ) {
         if !self.settle(words.id.as_str(), status, out) {
-            let message = self.user(&words, status, at);
+            let message = self.user_message(&words, status, at);
             self.insert(message, out);
         }
     }
 
     /// Adds a message that has not reached the agent yet.
-    pub(super) fn wait(&mut self, words: UserWords<'_>, at: Timestamp, out: &mut DocumentChanges) {
-        let message = self.user(&words, MessageStatus::Pending, at);
+    pub(super) fn queue_message(
+        &mut self,
+        words: UserWords<'_>,
+        at: Timestamp,
+        out: &mut DocumentChanges,
+    ) {
+        let message = self.user_message(&words, MessageStatus::Pending, at);
         self.state.messages.push(Arc::new(message));
-        self.tell_from(self.state.messages.len() - 1, out);
+        self.report_messages_from(self.state.messages.len() - 1, out);
     }
 
     /// Replaces the text of a queued message.
     pub(super) fn reword(&mut self, id: &str, text: String, out: &mut DocumentChanges) {
-        if let Some(index) = self.waiting(id) {
+        if let Some(index) = self.queued_index(id) {
             let message = self.message(index);
             message.content = text;
             out.set(
@@ -189,7 +194,7 @@ impl Document {
         status: MessageStatus,
         out: &mut DocumentChanges,
     ) -> bool {
-        let Some(index) = self.waiting(id) else {
+        let Some(index) = self.queued_index(id) else {
             return false;
         };
         let message = self.message(index);
@@ -201,7 +206,7 @@ impl Document {
         } else {
             let message = self.state.messages.remove(index);
             self.state.messages.insert(place, message);
-            self.tell_between(place, index + 1, out);
+            self.report_messages_between(place, index + 1, out);
         }
         true
     }
@@ -225,15 +230,15 @@ impl Document {
         let index = self.settled;
         self.state.messages.insert(index, Arc::new(message));
         self.settled += 1;
-        self.tell_from(index, out);
+        self.report_messages_from(index, out);
         index
     }
 
-    fn tell_from(&self, first: usize, out: &mut DocumentChanges) {
-        self.tell_between(first, self.state.messages.len(), out);
+    fn report_messages_from(&self, first: usize, out: &mut DocumentChanges) {
+        self.report_messages_between(first, self.state.messages.len(), out);
     }
 
-    fn tell_between(&self, first: usize, end: usize, out: &mut DocumentChanges) {
+    fn report_messages_between(&self, first: usize, end: usize, out: &mut DocumentChanges) {
         for (index, message) in self.state.messages[..end].iter().enumerate().skip(first) {
             out.set(at!["messages", index], message);
         }
@@ -252,20 +257,20 @@ impl Document {
     }
 
     /// Returns the index of a queued message.
-    fn waiting(&self, id: &str) -> Option<usize> {
+    fn queued_index(&self, id: &str) -> Option<usize> {
         let waiting = &self.state.messages[self.settled..];
         let found = waiting.iter().position(|message| message.id == id);
         found.map(|at| self.settled + at)
     }
 
-    fn user(
+    fn user_message(
         &mut self,
         words: &UserWords<'_>,
         status: MessageStatus,
         at: Timestamp,
     ) -> DocumentMessage {
         DocumentMessage {
-            id: self.unique(words.id.as_str()),
+            id: self.unique_id(words.id.as_str()),
             role: MessageRole::User,
             content: plain_text(words.content),
             status,
@@ -279,7 +284,7 @@ impl Document {
     }
 
     /// Returns an id that no other message has. The ids of the runtime are unique; an agent may choose its own.
-    fn unique(&mut self, name: &str) -> String {
+    fn unique_id(&mut self, name: &str) -> String {
         let mut id = name.to_owned();
         while self.names.contains_key(&id) {
             let given = self.names.entry(name.to_owned()).or_insert(1);
@@ -299,12 +304,12 @@ mod tests {
     #[test]
     fn repeated_ids_are_made_unique() {
         let mut document = Document::new(SessionFacts::default());
-        let names = ["m", "m", "m-2", "m", "m-2", "n"].map(|name| document.unique(name));
+        let names = ["m", "m", "m-2", "m", "m-2", "n"].map(|name| document.unique_id(name));
         assert_eq!(names, ["m", "m-2", "m-2-2", "m-3", "m-2-3", "n"]);
         // Each one tries the next number, and not all before it.
         for _ in 0..100_000 {
-            document.unique("m");
+            document.unique_id("m");
         }
-        assert_eq!(document.unique("m"), "m-100004");
+        assert_eq!(document.unique_id("m"), "m-100004");
     }
 }

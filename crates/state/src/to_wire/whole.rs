@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::{changes::DocumentChanges, to_wire::Document, wire::SessionFacts};
 
-    fn joined(state: &DocumentState) -> (usize, String) {
+    fn join_pieces(state: &DocumentState) -> (usize, String) {
         let mut text = Vec::new();
         let mut count = 0;
         for piece in pieces(state.clone(), "<", ">") {
@@ -69,7 +69,7 @@ mod tests {
 
     #[track_caller]
     fn check(state: &DocumentState) -> usize {
-        let (count, text) = joined(state);
+        let (count, text) = join_pieces(state);
         assert_eq!(text, format!("<{}>", serde_json::to_string(state).unwrap()));
         count
     }

@@ -9,7 +9,7 @@ use harn_state::{
 };
 use harn_testkit::{
     every_event,
-    schema::{NullRule, accepted_schema, check_carried, check_files, written_schema},
+    schema::{NullRule, accepted_schema, check_embedded, check_files, written_schema},
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "state-frames.schema.json",
-            written::<ServerMessage<'_>>(
+            build_written_schema::<ServerMessage<'_>>(
                 "What a client of `/ws` is sent, with the whole document. Clients must ignore what they do \
                  not know.",
             ),
@@ -41,20 +41,20 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "state-sessions.schema.json",
-            written::<ListingMessage<'_>>(
+            build_written_schema::<ListingMessage<'_>>(
                 "What a client of `/ws/sessions` is sent. Clients must ignore what they do not know.",
             ),
         ),
         (
             "state-timeline.schema.json",
-            written::<TimelinePage>(
+            build_written_schema::<TimelinePage>(
                 "The answer to `GET /state/timeline`. Clients must ignore what they do not know.",
             ),
         ),
     ]
 }
 
-fn written<T: JsonSchema>(description: &str) -> Value {
+fn build_written_schema<T: JsonSchema>(description: &str) -> Value {
     // An author without a name is null, which differs from a message without an author.
     written_schema::<T>(description, NullRule::OptionalMembersExcept(&["author"]))
 }
@@ -67,7 +67,7 @@ fn schemas_match_the_types() {
 /// The program embeds all schema files.
 #[test]
 fn every_schema_is_published() {
-    check_carried(&schemas(), SCHEMAS);
+    check_embedded(&schemas(), SCHEMAS);
 }
 
 fn validator(name: &str) -> jsonschema::Validator {

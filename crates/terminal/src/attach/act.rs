@@ -39,17 +39,17 @@ pub(super) fn act(
         KeyAction::AnswerText => answer_text(screen, talk),
         KeyAction::NoAnswer(key) => {
             let question = screen.questions.front();
-            screen.notice = question.map(|it| it.not_an_answer(&key));
+            screen.notice = question.map(|it| it.invalid_key_message(&key));
         }
         KeyAction::SwitchFocus => screen.answering = !screen.answering,
         KeyAction::ScrollQuestion(by) => {
-            let last = draw::sight(screen).last;
+            let last = draw::question_view(screen).last;
             screen.question_from = screen.question_from.saturating_add_signed(by).min(last);
         }
-        KeyAction::Page(by) => page(screen, by),
-        KeyAction::Line(by) => screen.scroll(by, height(screen)),
+        KeyAction::Page(by) => scroll_page(screen, by),
+        KeyAction::Line(by) => screen.scroll(by, transcript_height(screen)),
         KeyAction::ToEnd => screen.view = ScrollPosition::End,
-        KeyAction::Unfold => screen.unfold(),
+        KeyAction::Unfold => screen.toggle_unfolded(),
         KeyAction::Help => screen.help = screen.help.is_none().then_some(0),
         other => {
             // The first typed character closes the help.
@@ -62,7 +62,7 @@ pub(super) fn act(
 
 /// Inserts pasted text into the prompt; shows a notice if the keys do not go there.
 pub(super) fn paste(screen: &mut AttachScreen, text: &str) {
-    if screen.ended.is_some() || !screen.in_control() {
+    if screen.ended.is_some() || !screen.is_controller() {
         return screen.notify("nothing was pasted: you only watch");
     }
     screen.help = None;
@@ -88,20 +88,20 @@ fn edit(screen: &mut AttachScreen, action: KeyAction) {
         KeyAction::Clear => {
             prompt.take();
         }
-        KeyAction::Move(by) => prompt.go(by),
-        KeyAction::Home => prompt.home(),
-        KeyAction::End => prompt.end(),
+        KeyAction::Move(by) => prompt.move_cursor(by),
+        KeyAction::Home => prompt.move_to_line_start(),
+        KeyAction::End => prompt.move_to_line_end(),
         // `act` handles all others.
         _ => {}
     }
 }
 
-fn height(screen: &AttachScreen) -> usize {
-    usize::from(draw::areas(screen).transcript.height)
+fn transcript_height(screen: &AttachScreen) -> usize {
+    usize::from(draw::divide_screen(screen).transcript.height)
 }
 
-fn page(screen: &mut AttachScreen, by: isize) {
-    let height = height(screen);
+fn scroll_page(screen: &mut AttachScreen, by: isize) {
+    let height = transcript_height(screen);
     // One line of the last page stays visible.
     let lines = by * isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1);
     match &mut screen.help {
@@ -115,7 +115,7 @@ fn page(screen: &mut AttachScreen, by: isize) {
 
 fn interrupt(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.leaving = true;
-    screen.notify(match screen.turn.is_some() && screen.in_control() {
+    screen.notify(match screen.turn.is_some() && screen.is_controller() {
         true if screen.link == ConnectionStatus::Up => {
             talk.cancel();
             "cancelling; Ctrl-C again leaves"
@@ -126,7 +126,7 @@ fn interrupt(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
 }
 
 fn cancel(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
-    match screen.turn.is_some() && screen.in_control() {
+    match screen.turn.is_some() && screen.is_controller() {
         true if screen.link == ConnectionStatus::Up => {
             talk.cancel();
             screen.notify("cancelling");
@@ -155,7 +155,7 @@ fn send(screen: &mut AttachScreen, talk: &mut AttachProtocol, steer: bool) {
 
 /// Answers with an option, if the user can read that option.
 fn answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, at: usize) {
-    let sight = draw::sight(screen);
+    let sight = draw::question_view(screen);
     if sight.too_small {
         screen.notify(TOO_SMALL);
     } else if !sight.answers.contains(&at) {
@@ -168,18 +168,22 @@ fn answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, at: usize) {
 fn send_answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, answer: &Value) {
     if let Some(question) = screen.questions.pop_front() {
         talk.answer(&question.id, answer);
-        screen.next_question();
+        screen.show_next_question();
     }
 }
 
 const TOO_SMALL: &str = "make the window larger to read the question";
 
 fn answer_text(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
-    if draw::sight(screen).too_small {
+    if draw::question_view(screen).too_small {
         return screen.notify(TOO_SMALL);
     }
     let text = screen.prompt.take();
-    match screen.questions.front().and_then(|it| it.typed(&text)) {
+    match screen
+        .questions
+        .front()
+        .and_then(|it| it.answer_from_text(&text))
+    {
         Some(answer) => send_answer(screen, talk, &answer),
         None => {
             screen.prompt.set(&text);
@@ -189,7 +193,7 @@ fn answer_text(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
 }
 
 fn take_over(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
-    screen.notify(match screen.in_control() {
+    screen.notify(match screen.is_controller() {
         _ if screen.ended.is_some() => ENDED,
         _ if screen.observe => "this client only watches: it was started with --observe",
         _ if screen.link != ConnectionStatus::Up => "there is no connection",
@@ -199,7 +203,7 @@ fn take_over(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
 }
 
 fn hand_back(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
-    screen.notify(match screen.in_control() {
+    screen.notify(match screen.is_controller() {
         _ if screen.ended.is_some() => ENDED,
         _ if screen.link != ConnectionStatus::Up => "there is no connection",
         true => return talk.hand_back(),

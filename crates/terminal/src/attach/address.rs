@@ -39,7 +39,7 @@ impl fmt::Display for ServerAddress {
 }
 
 /// Returns the sockets in a state directory. Some may belong to a server that was killed.
-pub(super) fn sockets(state_dir: &Path) -> Vec<ServerAddress> {
+pub(super) fn list_sockets(state_dir: &Path) -> Vec<ServerAddress> {
     let Ok(files) = fs::read_dir(state_dir.join("live")) else {
         return Vec::new();
     };
@@ -53,7 +53,7 @@ pub(super) fn sockets(state_dir: &Path) -> Vec<ServerAddress> {
 }
 
 /// Parses a URL; the default path is `/acp`.
-pub(super) fn url(given: &str) -> Result<Uri> {
+pub(super) fn parse_url(given: &str) -> Result<Uri> {
     let wanted = "a server's URL is ws://HOST:PORT/acp or wss://HOST:PORT/acp";
     let uri: Uri = given
         .parse()
@@ -82,7 +82,11 @@ pub(super) fn is_exposed(url: &Uri) -> bool {
 
 /// Returns the token of a server. `file` has priority over `given`, which has priority over `default`. In a
 /// file, a line without a name or with the name `owner` has priority over the first line.
-pub(super) fn token(given: Option<String>, file: Option<&Path>, default: &Path) -> Result<String> {
+pub(super) fn read_token(
+    given: Option<String>,
+    file: Option<&Path>,
+    default: &Path,
+) -> Result<String> {
     if let (Some(token), None) = (given, file) {
         return Ok(token.trim().to_owned());
     }
@@ -121,14 +125,14 @@ mod tests {
             ("ws://", None),
         ];
         for (given, wanted) in table {
-            let url = url(given).map(|url| url.to_string());
+            let url = parse_url(given).map(|url| url.to_string());
             assert_eq!(url.ok().as_deref(), wanted, "{given}");
         }
     }
 
     #[test]
     fn only_unencrypted_remote_urls_are_exposed() {
-        let exposed = |given: &str| is_exposed(&url(given).unwrap());
+        let exposed = |given: &str| is_exposed(&parse_url(given).unwrap());
         assert!(exposed("ws://agents.example"));
         assert!(exposed("ws://10.0.0.7:1"));
         for safe in [
@@ -147,7 +151,7 @@ mod tests {
         let file = dir.path().join("token");
         let read = |text: &str| {
             fs::write(&file, text).unwrap();
-            token(None, Some(&file), Path::new("/none"))
+            read_token(None, Some(&file), Path::new("/none"))
         };
         assert_eq!(read("abc\n").unwrap(), "abc");
         assert_eq!(read("ada one\nowner two\n").unwrap(), "two");
@@ -156,9 +160,9 @@ mod tests {
         assert!(read("# none\n").is_err());
         assert!(read("\n").is_err());
         let given = || Some("given".to_owned());
-        assert_eq!(token(given(), None, &file).unwrap(), "given");
-        assert!(token(given(), Some(&file), &file).is_err());
-        let missing = token(None, None, Path::new("/none")).unwrap_err();
+        assert_eq!(read_token(given(), None, &file).unwrap(), "given");
+        assert!(read_token(given(), Some(&file), &file).is_err());
+        let missing = read_token(None, None, Path::new("/none")).unwrap_err();
         assert!(format!("{missing:#}").contains("--token-file"));
     }
 }

@@ -20,7 +20,7 @@ use super::{
     keys::{self, PickerAction},
     link::{LinkEvent, SessionLink},
     picker::Picker,
-    question::declined,
+    question::decline_answer,
     servers::RunningServer,
     state::{self, AttachScreen},
 };
@@ -69,17 +69,17 @@ impl AttachTerminal {
     }
 
     /// Returns the time until the next frame may be drawn; none if nothing has changed.
-    fn frame(&self) -> Option<Duration> {
+    fn time_to_frame(&self) -> Option<Duration> {
         let due = self.drawn + FRAME;
         self.stale.then(|| due.saturating_sub(self.clock.elapsed()))
     }
 
-    fn tell_time(&self, screen: &mut AttachScreen) {
+    fn update_time(&self, screen: &mut AttachScreen) {
         screen.now = self.clock.elapsed();
         screen.time = self.clock.now();
     }
 
-    fn was_drawn(&mut self) {
+    fn mark_drawn(&mut self) {
         self.stale = false;
         self.drawn = self.clock.elapsed();
     }
@@ -98,7 +98,7 @@ impl AttachTerminal {
         };
         let mut asking = Box::pin(again());
         loop {
-            let frame = self.frame();
+            let frame = self.time_to_frame();
             tokio::select! {
                 biased;
                 _ = self.signals.next() => return Ok(None),
@@ -107,16 +107,16 @@ impl AttachTerminal {
                     match event.transpose().context("reading keys")? {
                         None => return Ok(None),
                         Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                            match keys::pick(picker, key) {
+                            match keys::picker_action(picker, key) {
                                 PickerAction::Leave => return Ok(None),
                                 PickerAction::New => {
                                     let server = picker.servers.first().cloned();
-                                    return server.map(AttachDestination::begun_here).transpose();
+                                    return server.map(AttachDestination::new_session_here).transpose();
                                 }
-                                PickerAction::Open => if let Some(row) = picker.marked() {
-                                    return Ok(Some(AttachDestination::of(row.server.clone(), &row.session)));
+                                PickerAction::Open => if let Some(row) = picker.selected_row() {
+                                    return Ok(Some(AttachDestination::for_session(row.server.clone(), &row.session)));
                                 },
-                                PickerAction::Move(by) => picker.go(by),
+                                PickerAction::Move(by) => picker.move_selection(by),
                                 PickerAction::Nothing => {}
                             }
                         }
@@ -125,8 +125,8 @@ impl AttachTerminal {
                 }
                 () = sleep(frame.unwrap_or_default()), if frame.is_some() => {
                     let now = self.clock.now();
-                    self.inner.draw(|frame| draw::picker(frame, picker, now))?;
-                    self.was_drawn();
+                    self.inner.draw(|frame| draw::draw_picker(frame, picker, now))?;
+                    self.mark_drawn();
                 }
                 servers = &mut asking => {
                     picker.set(servers);
@@ -146,47 +146,47 @@ impl AttachTerminal {
         self.stale = true;
         screen.size = self.inner.size().unwrap_or_default().into();
         loop {
-            let (frame, tick) = (self.frame(), self.tick(screen));
+            let (frame, tick) = (self.time_to_frame(), self.time_to_tick(screen));
             tokio::select! {
                 biased;
                 _ = self.signals.next() => return Ok(()),
                 event = self.events.next() => {
                     self.stale = true;
-                    self.tell_time(screen);
+                    self.update_time(screen);
                     let Some(event) = event.transpose().context("reading keys")? else {
                         return Ok(());
                     };
-                    if self.event(event, screen, link) == KeyOutcome::Leave {
+                    if self.handle_event(event, screen, link) == KeyOutcome::Leave {
                         return Ok(());
                     }
                     if let lost @ LinkEvent::Lost { .. } = link.flush() {
-                        step(screen, link, lost)?;
+                        handle_link_event(screen, link, lost)?;
                     }
                 }
                 () = sleep(frame.unwrap_or_default()), if frame.is_some() => {
-                    self.tell_time(screen);
+                    self.update_time(screen);
                     self.inner.draw(|frame| draw::draw(frame, screen))?;
-                    self.was_drawn();
+                    self.mark_drawn();
                 }
                 first = link.next() => {
-                    self.tell_time(screen);
+                    self.update_time(screen);
                     self.stale |= !matches!(first, LinkEvent::Nothing);
-                    step(screen, link, first)?;
+                    handle_link_event(screen, link, first)?;
                     for _ in 0..AT_ONCE {
                         match link.try_next() {
-                            Some(next) => step(screen, link, next)?,
+                            Some(next) => handle_link_event(screen, link, next)?,
                             None => break,
                         }
                     }
                     // A session that was closed is not reopened, even if we controlled it.
-                    let mine = screen.in_control() && screen.ended.is_none();
+                    let mine = screen.is_controller() && screen.ended.is_none();
                     if screen.link == state::ConnectionStatus::Up {
                         link.control = mine;
                         link.reopen = mine.then(|| screen.transcript.cwd.clone());
                     }
                 }
                 () = sleep(tick) => {
-                    self.tell_time(screen);
+                    self.update_time(screen);
                     self.stale = true;
                 }
             }
@@ -194,7 +194,7 @@ impl AttachTerminal {
     }
 
     /// Returns the time until the screen changes by itself: a clock advances, or a question becomes answerable.
-    fn tick(&self, screen: &AttachScreen) -> Duration {
+    fn time_to_tick(&self, screen: &AttachScreen) -> Duration {
         const SECOND: Duration = Duration::from_secs(1);
         const LONG: Duration = Duration::from_secs(3600);
         let now = self.clock.elapsed();
@@ -206,10 +206,15 @@ impl AttachTerminal {
         question.map_or(clock, |question| question.min(clock))
     }
 
-    fn event(&self, event: Event, screen: &mut AttachScreen, link: &mut SessionLink) -> KeyOutcome {
+    fn handle_event(
+        &self,
+        event: Event,
+        screen: &mut AttachScreen,
+        link: &mut SessionLink,
+    ) -> KeyOutcome {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
-                let action = keys::action(screen, key);
+                let action = keys::action_for_key(screen, key);
                 return act(screen, &mut link.talk, action);
             }
             Event::Paste(text) => paste(screen, &text),
@@ -220,19 +225,23 @@ impl AttachTerminal {
     }
 }
 
-fn step(screen: &mut AttachScreen, link: &mut SessionLink, step: LinkEvent) -> Result<()> {
+fn handle_link_event(
+    screen: &mut AttachScreen,
+    link: &mut SessionLink,
+    step: LinkEvent,
+) -> Result<()> {
     match step {
         LinkEvent::Heard(heard) => {
-            if let Some(asked) = screen.hear(heard).filter(|asked| asked.form)
-                && let Some(answer) = declined()
+            if let Some(asked) = screen.handle_event(heard).filter(|asked| asked.form)
+                && let Some(answer) = decline_answer()
             {
                 link.talk.answer(&asked.id, &answer);
                 if let lost @ LinkEvent::Lost { .. } = link.flush() {
-                    return self::step(screen, link, lost);
+                    return self::handle_link_event(screen, link, lost);
                 }
             }
         }
-        LinkEvent::Lost { again, unsure, why } => screen.lost(again, unsure, why),
+        LinkEvent::Lost { again, unsure, why } => screen.apply_connection_loss(again, unsure, why),
         LinkEvent::Failed(why) => return Err(why),
         LinkEvent::Nothing => {}
     }

@@ -1,6 +1,6 @@
 //! The prompt box: a text with a cursor.
 
-use super::measure::{tame, width, wrap};
+use super::measure::{escape_text, width, wrap};
 
 /// The maximum length in bytes; a longer paste is probably a mistake.
 const LONGEST: usize = 64 * 1024;
@@ -47,7 +47,7 @@ impl PromptEditor {
     }
 
     pub(super) fn backspace(&mut self) {
-        let before = self.before(self.at);
+        let before = self.previous_boundary(self.at);
         self.text.replace_range(before..self.at, "");
         self.at = before;
     }
@@ -62,44 +62,44 @@ impl PromptEditor {
     }
 
     pub(super) fn delete(&mut self) {
-        let after = self.after(self.at);
+        let after = self.next_boundary(self.at);
         self.text.replace_range(self.at..after, "");
     }
 
-    pub(super) fn go(&mut self, by: isize) {
+    pub(super) fn move_cursor(&mut self, by: isize) {
         for _ in 0..by.unsigned_abs() {
             self.at = match by > 0 {
-                true => self.after(self.at),
-                false => self.before(self.at),
+                true => self.next_boundary(self.at),
+                false => self.previous_boundary(self.at),
             };
         }
     }
 
     /// Moves to the beginning of the line.
-    pub(super) fn home(&mut self) {
+    pub(super) fn move_to_line_start(&mut self) {
         self.at = self.text[..self.at].rfind('\n').map_or(0, |at| at + 1);
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn move_to_line_end(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    fn before(&self, at: usize) -> usize {
+    fn previous_boundary(&self, at: usize) -> usize {
         let before = self.text[..at].chars().next_back();
         at - before.map_or(0, char::len_utf8)
     }
 
-    fn after(&self, at: usize) -> usize {
+    fn next_boundary(&self, at: usize) -> usize {
         let after = self.text[at..].chars().next();
         at + after.map_or(0, char::len_utf8)
     }
 
     /// Returns the wrapped lines, and the column and line of the cursor.
-    pub(super) fn shown(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
-        let mut lines = wrap(&tame(&self.text), columns);
+    pub(super) fn wrapped_lines(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
+        let mut lines = wrap(&escape_text(&self.text), columns);
         // The cursor is where the next character would be.
-        let before = wrap(&format!("{}_", tame(&self.text[..self.at])), columns);
+        let before = wrap(&format!("{}_", escape_text(&self.text[..self.at])), columns);
         let row = before.len().saturating_sub(1);
         let column = before.last().map_or(0, |line| width(line)).max(1) - 1;
         lines.resize(lines.len().max(row + 1), String::new());
@@ -111,7 +111,7 @@ impl PromptEditor {
 mod tests {
     use super::*;
 
-    fn typed(text: &str) -> PromptEditor {
+    fn editor_with(text: &str) -> PromptEditor {
         let mut editor = PromptEditor::default();
         editor.insert(text);
         editor
@@ -119,19 +119,19 @@ mod tests {
 
     #[test]
     fn edits_apply_at_the_cursor() {
-        let mut editor = typed("ab日");
-        editor.go(-1);
+        let mut editor = editor_with("ab日");
+        editor.move_cursor(-1);
         editor.insert("c");
         assert_eq!(editor.text(), "abc日");
         editor.backspace();
-        editor.home();
+        editor.move_to_line_start();
         editor.delete();
-        editor.end();
+        editor.move_to_line_end();
         editor.insert("!");
         assert_eq!(editor.text(), "b日!");
-        editor.go(-9);
+        editor.move_cursor(-9);
         editor.backspace();
-        editor.go(9);
+        editor.move_cursor(9);
         editor.delete();
         assert_eq!(editor.take(), "b日!");
         assert!(editor.is_empty());
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn words_are_deleted_whole() {
-        let mut editor = typed("one two  ");
+        let mut editor = editor_with("one two  ");
         editor.backspace_word();
         assert_eq!(editor.text(), "one ");
         editor.backspace_word();
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_paste_is_filtered_and_limited() {
-        assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
-        assert_eq!(typed("a\tb").shown(20).1, (6, 0));
+        assert_eq!(editor_with("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
+        assert_eq!(editor_with("a\tb").wrapped_lines(20).1, (6, 0));
         let mut long = PromptEditor::default();
         assert!(long.insert(&"ü".repeat(LONGEST / 2)));
         assert!(!long.insert("x"), "what is cut is told");
@@ -159,13 +159,13 @@ mod tests {
 
     #[test]
     fn the_cursor_is_at_the_next_character() {
-        let cursor = |text: &str| typed(text).shown(10).1;
+        let cursor = |text: &str| editor_with(text).wrapped_lines(10).1;
         assert_eq!(cursor(""), (0, 0));
         assert_eq!(cursor("ab"), (2, 0));
         assert_eq!(cursor("日本"), (4, 0));
         assert_eq!(cursor("a\n"), (0, 1));
         assert_eq!(cursor("ab "), (3, 0));
-        let (lines, at) = typed("0123456789").shown(10);
+        let (lines, at) = editor_with("0123456789").wrapped_lines(10);
         assert_eq!((lines.len(), at), (2, (0, 1)));
     }
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::{
-    address::{RemoteAddress, ServerAddress, sockets},
+    address::{RemoteAddress, ServerAddress, list_sockets},
     servers::{self, ListScope, RunningServer, ServerSession},
     talk::SessionTarget,
 };
 use crate::{
-    session_ids::{is_begun, named},
+    session_ids::{join_ids, matches_prefix},
     text::did_you_mean,
 };
 
@@ -28,7 +28,7 @@ pub(super) struct AttachDestination {
 
 impl AttachDestination {
     /// Returns a new session in the current directory.
-    pub(super) fn begun_here(address: ServerAddress) -> Result<Self> {
+    pub(super) fn new_session_here(address: ServerAddress) -> Result<Self> {
         let cwd = std::env::current_dir().context("this directory has no name")?;
         let target = SessionTarget::New(cwd.clone());
         Ok(Self {
@@ -38,7 +38,7 @@ impl AttachDestination {
         })
     }
 
-    pub(super) fn of(address: ServerAddress, session: &ServerSession) -> Self {
+    pub(super) fn for_session(address: ServerAddress, session: &ServerSession) -> Self {
         let (id, cwd) = (session.id.clone(), session.cwd.clone());
         let target = match session.live {
             true => SessionTarget::Live(id),
@@ -54,13 +54,14 @@ impl AttachDestination {
 
 impl SessionFinder {
     /// Returns the running servers with their sessions. Returns an error if there is none.
-    pub(super) async fn servers(&self, which: ListScope) -> Result<Vec<RunningServer>> {
+    pub(super) async fn list_servers(&self, which: ListScope) -> Result<Vec<RunningServer>> {
         if let Some(remote) = &self.remote {
-            let asked = servers::ask(vec![ServerAddress::Url(remote.clone())], which).await;
+            let asked =
+                servers::query_servers(vec![ServerAddress::Url(remote.clone())], which).await;
             return Ok(asked.into_iter().collect::<Result<_, _>>()?);
         }
         // Sockets that a killed server left do not answer.
-        let asked = servers::ask(sockets(&self.state_dir), which).await;
+        let asked = servers::query_servers(list_sockets(&self.state_dir), which).await;
         let servers: Vec<_> = asked.into_iter().flatten().collect();
         if servers.is_empty() {
             bail!(
@@ -73,31 +74,34 @@ impl SessionFinder {
     }
 
     pub(super) async fn any_server(&self) -> Result<ServerAddress> {
-        let servers = self.servers(ListScope::Live).await?;
+        let servers = self.list_servers(ListScope::Live).await?;
         let server = servers.into_iter().next().context("no server runs")?;
         Ok(server.address)
     }
 
     /// Returns the live session, if there is exactly one.
-    pub(super) async fn only_one(&self) -> Result<AttachDestination> {
-        let servers = self.servers(ListScope::Live).await?;
-        let found = matches(&servers, "", true);
+    pub(super) async fn find_only_live_session(&self) -> Result<AttachDestination> {
+        let servers = self.list_servers(ListScope::Live).await?;
+        let found = find_matches(&servers, "", true);
         match found.as_slice() {
             [] => bail!("no session is live; name a stored one and open it with --open"),
-            [one] => Ok(AttachDestination::of(one.0.clone(), one.1)),
-            several => bail!("several sessions are live, name one: {}", names(several)),
+            [one] => Ok(AttachDestination::for_session(one.0.clone(), one.1)),
+            several => bail!(
+                "several sessions are live, name one: {}",
+                join_match_ids(several)
+            ),
         }
     }
 
     /// Returns the session with this id, or the only one whose id begins with it. A stored session needs
     /// `open`.
-    pub(super) async fn session(&self, wanted: &str, open: bool) -> Result<AttachDestination> {
-        let servers = self.servers(ListScope::Live).await?;
-        if let Some(found) = one(&matches(&servers, wanted, true), wanted)? {
+    pub(super) async fn find_session(&self, wanted: &str, open: bool) -> Result<AttachDestination> {
+        let servers = self.list_servers(ListScope::Live).await?;
+        if let Some(found) = single_match(&find_matches(&servers, wanted, true), wanted)? {
             return Ok(found);
         }
-        let servers = self.servers(ListScope::All).await?;
-        match one(&matches(&servers, wanted, false), wanted)? {
+        let servers = self.list_servers(ListScope::All).await?;
+        match single_match(&find_matches(&servers, wanted, false), wanted)? {
             Some(AttachDestination {
                 target: SessionTarget::Stored(id, _),
                 ..
@@ -120,12 +124,16 @@ impl SessionFinder {
 
 type SessionMatch<'a> = (ServerAddress, &'a ServerSession);
 
-fn matches<'a>(servers: &'a [RunningServer], wanted: &str, live: bool) -> Vec<SessionMatch<'a>> {
+fn find_matches<'a>(
+    servers: &'a [RunningServer],
+    wanted: &str,
+    live: bool,
+) -> Vec<SessionMatch<'a>> {
     let mut found: Vec<SessionMatch<'a>> = Vec::new();
     for server in servers {
         for session in &server.sessions {
             let known = found.iter().any(|(_, known)| known.id == session.id);
-            let begins = is_begun(&session.id, wanted);
+            let begins = matches_prefix(&session.id, wanted);
             if begins && session.live >= live && !known {
                 found.push((server.address.clone(), session));
             }
@@ -138,23 +146,29 @@ fn matches<'a>(servers: &'a [RunningServer], wanted: &str, live: bool) -> Vec<Se
     found
 }
 
-fn one(found: &[SessionMatch<'_>], wanted: &str) -> Result<Option<AttachDestination>> {
+fn single_match(found: &[SessionMatch<'_>], wanted: &str) -> Result<Option<AttachDestination>> {
     match found {
         [] => Ok(None),
-        [(address, session)] => Ok(Some(AttachDestination::of(address.clone(), session))),
-        several => bail!("several sessions begin with {wanted}: {}", names(several)),
+        [(address, session)] => Ok(Some(AttachDestination::for_session(
+            address.clone(),
+            session,
+        ))),
+        several => bail!(
+            "several sessions begin with {wanted}: {}",
+            join_match_ids(several)
+        ),
     }
 }
 
-fn names(found: &[SessionMatch<'_>]) -> String {
-    named(found.iter().map(|(_, session)| session.id.as_str()))
+fn join_match_ids(found: &[SessionMatch<'_>]) -> String {
+    join_ids(found.iter().map(|(_, session)| session.id.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn listed(id: &str, live: bool) -> ServerSession {
+    fn listed_session(id: &str, live: bool) -> ServerSession {
         ServerSession {
             id: id.to_owned(),
             title: String::new(),
@@ -167,7 +181,7 @@ mod tests {
         }
     }
 
-    fn found(wanted: &str, live: bool) -> Result<Option<SessionTarget>> {
+    fn find_target(wanted: &str, live: bool) -> Result<Option<SessionTarget>> {
         let sessions = [
             ("ab1", true),
             ("ab2", false),
@@ -176,30 +190,30 @@ mod tests {
             ("cd2", true),
             ("ses_0198", true),
         ];
-        let sessions = sessions.map(|(id, live)| listed(id, live)).to_vec();
+        let sessions = sessions.map(|(id, live)| listed_session(id, live)).to_vec();
         let address = ServerAddress::Socket("/s".into());
         let servers = [RunningServer { address, sessions }];
-        Ok(one(&matches(&servers, wanted, live), wanted)?.map(|found| found.target))
+        Ok(single_match(&find_matches(&servers, wanted, live), wanted)?.map(|found| found.target))
     }
 
     #[test]
     fn a_destination_has_the_directory_of_the_listed_session() {
         let address = ServerAddress::Socket("/s".into());
-        let found = AttachDestination::of(address, &listed("a", true));
+        let found = AttachDestination::for_session(address, &listed_session("a", true));
         assert_eq!(found.cwd, PathBuf::from("/w"));
     }
 
     #[test]
     fn a_unique_beginning_of_an_id_selects_the_session() {
         let live = |id: &str| Some(SessionTarget::Live(id.to_owned()));
-        assert_eq!(found("ab1", true).unwrap(), live("ab1"));
-        assert_eq!(found("ab", true).unwrap(), live("ab"));
-        assert_eq!(found("ab2", true).unwrap(), None);
+        assert_eq!(find_target("ab1", true).unwrap(), live("ab1"));
+        assert_eq!(find_target("ab", true).unwrap(), live("ab"));
+        assert_eq!(find_target("ab2", true).unwrap(), None);
         let stored = SessionTarget::Stored("ab2".to_owned(), "/w".into());
-        assert_eq!(found("ab2", false).unwrap(), Some(stored));
-        assert_eq!(found("x", false).unwrap(), None);
-        assert_eq!(found("019", true).unwrap(), live("ses_0198"));
-        let several = found("cd", true).unwrap_err().to_string();
+        assert_eq!(find_target("ab2", false).unwrap(), Some(stored));
+        assert_eq!(find_target("x", false).unwrap(), None);
+        assert_eq!(find_target("019", true).unwrap(), live("ses_0198"));
+        let several = find_target("cd", true).unwrap_err().to_string();
         assert_eq!(several, "several sessions begin with cd: cd1, cd2");
     }
 }

@@ -13,7 +13,7 @@ use super::{
     link::{LinkEvent, SessionLink},
     talk::AttachEvent,
 };
-use crate::{console::note, signals::Signals};
+use crate::{console::print_note, signals::Signals};
 
 /// The maximum number of attempts in a row, which take about a minute.
 const ATTEMPTS: u32 = 16;
@@ -40,7 +40,7 @@ pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
                 }
             }
             LinkEvent::Heard(AttachEvent::Joined(_)) if lost.take().is_some() => {
-                note("back again, nothing was missed");
+                print_note("back again, nothing was missed");
             }
             LinkEvent::Heard(_) | LinkEvent::Nothing => {}
             LinkEvent::Lost { why, .. } => {
@@ -49,7 +49,7 @@ pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
                 }
                 let words = why.unwrap_or_else(|| "the connection is lost".to_owned());
                 if lost.as_ref() != Some(&words) {
-                    note(format!("{words}; trying again"));
+                    print_note(format!("{words}; trying again"));
                     lost = Some(words);
                 }
             }

@@ -53,7 +53,7 @@ pub(super) enum PickerAction {
     Leave,
 }
 
-pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
+pub(super) fn action_for_key(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let other = key.modifiers.contains(KeyModifiers::ALT);
     let anywhere = match key.code {
@@ -73,8 +73,8 @@ pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
     if anywhere != KeyAction::Nothing {
         return anywhere;
     }
-    if screen.ended.is_some() || !screen.in_control() {
-        return watching(key.code, control || other);
+    if screen.ended.is_some() || !screen.is_controller() {
+        return observer_action(key.code, control || other);
     }
     if let Some((question, answerable)) = screen.question()
         && screen.answering
@@ -95,18 +95,18 @@ pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
                 }
                 _ => KeyAction::NoAnswer("Enter".to_owned()),
             },
-            _ => editing(screen, key.code, control, other),
+            _ => editor_action(screen, key.code, control, other),
         };
         return match asked {
             KeyAction::Send | KeyAction::Steer => KeyAction::Nothing,
             asked => asked,
         };
     }
-    editing(screen, key.code, control, other)
+    editor_action(screen, key.code, control, other)
 }
 
 /// Maps the keys of an observer, which has no prompt.
-fn watching(code: KeyCode, modified: bool) -> KeyAction {
+fn observer_action(code: KeyCode, modified: bool) -> KeyAction {
     match code {
         KeyCode::Char('q') if !modified => KeyAction::Leave,
         KeyCode::Char('t') if !modified => KeyAction::TakeOver,
@@ -120,7 +120,7 @@ fn watching(code: KeyCode, modified: bool) -> KeyAction {
     }
 }
 
-fn editing(screen: &AttachScreen, code: KeyCode, control: bool, other: bool) -> KeyAction {
+fn editor_action(screen: &AttachScreen, code: KeyCode, control: bool, other: bool) -> KeyAction {
     let empty = screen.prompt.is_empty();
     match code {
         KeyCode::Char('s') if control => KeyAction::Steer,
@@ -149,7 +149,7 @@ fn editing(screen: &AttachScreen, code: KeyCode, control: bool, other: bool) -> 
 }
 
 /// Maps a key in the list of sessions.
-pub(super) fn pick(picker: &Picker, key: KeyEvent) -> PickerAction {
+pub(super) fn picker_action(picker: &Picker, key: KeyEvent) -> PickerAction {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c' | 'd') if control => PickerAction::Leave,

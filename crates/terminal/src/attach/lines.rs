@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 use super::{
-    measure::{tame, tame_line, width, wrap},
+    measure::{escape_line, escape_text, width, wrap},
     transcript::{
         MessageAuthor, MessageEntry, NoteLevel, ToolCallEntry, TranscriptEntry, TranscriptWindow,
     },
@@ -42,7 +42,7 @@ impl From<PaintStyle> for style::Style {
 }
 
 /// Returns the lines of an entry, with a blank line before it if it needs one.
-pub(super) fn of_entry(
+pub(super) fn entry_lines(
     transcript: &TranscriptWindow,
     number: u64,
     columns: usize,
@@ -62,27 +62,27 @@ pub(super) fn of_entry(
                 "… {} earlier entries are no longer kept here; `harn-serve sessions show` has all",
                 transcript.first
             );
-            lines.hang(PaintStyle::Dim, "", &gone);
+            lines.push_hanging(PaintStyle::Dim, "", &gone);
             lines.lines.push(Line::default());
         }
-        Some(before) if entry.stands_apart(before) => lines.lines.push(Line::default()),
+        Some(before) if entry.needs_blank_line(before) => lines.lines.push(Line::default()),
         _ => {}
     }
     match entry {
-        TranscriptEntry::Said(words) => lines.said(words),
-        TranscriptEntry::Call(it) => lines.call(it, unfolded),
+        TranscriptEntry::Said(words) => lines.push_message(words),
+        TranscriptEntry::Call(it) => lines.push_call(it, unfolded),
         TranscriptEntry::Plan(steps) => {
             for step in steps {
                 let (look, mark) = plan_mark(&step.status);
-                lines.hang(look, mark, &tame_line(&step.content));
+                lines.push_hanging(look, mark, &escape_line(&step.content));
             }
         }
-        TranscriptEntry::Job(it) => lines.job(it),
+        TranscriptEntry::Job(it) => lines.push_job(it),
         TranscriptEntry::Note(NoteLevel::Note, text) => {
-            lines.hang(PaintStyle::Dim, "· ", &tame_line(text))
+            lines.push_hanging(PaintStyle::Dim, "· ", &escape_line(text))
         }
         TranscriptEntry::Note(NoteLevel::Warning, text) => {
-            lines.hang(PaintStyle::Yellow, "! ", &tame_line(text))
+            lines.push_hanging(PaintStyle::Yellow, "! ", &escape_line(text))
         }
     }
     lines.lines
@@ -96,7 +96,7 @@ struct EntryLines {
 
 impl EntryLines {
     /// Adds a text after a sign, with a hanging indent.
-    fn hang(&mut self, look: PaintStyle, sign: &str, text: &str) {
+    fn push_hanging(&mut self, look: PaintStyle, sign: &str, text: &str) {
         let indent = width(sign);
         let lines = wrap(text, self.columns.saturating_sub(indent));
         for (at, line) in lines.into_iter().enumerate() {
@@ -109,8 +109,8 @@ impl EntryLines {
         }
     }
 
-    fn indented(&mut self, look: PaintStyle, text: &str) {
-        self.hang(look, "  ", &tame(text));
+    fn push_indented(&mut self, look: PaintStyle, text: &str) {
+        self.push_hanging(look, "  ", &escape_text(text));
     }
 
     /// Appends spans to the last line if they fit; returns them if not.
@@ -125,26 +125,26 @@ impl EntryLines {
         }
     }
 
-    fn said(&mut self, said: &MessageEntry) {
+    fn push_message(&mut self, said: &MessageEntry) {
         // The blank line before an entry is added separately.
         let text = match said.goes_on {
             true => said.text.trim_end_matches('\n'),
             false => said.text.trim_matches('\n'),
         };
-        let text = tame(text);
+        let text = escape_text(text);
         match &said.who {
             MessageAuthor::Person(by) => {
                 let sign = if said.goes_on { "  " } else { "> " };
-                self.hang(PaintStyle::Bold, sign, &text);
+                self.push_hanging(PaintStyle::Bold, sign, &text);
                 if let (Some(by), false) = (by, said.goes_on) {
-                    let by = format!("  ({})", tame_line(by));
+                    let by = format!("  ({})", escape_line(by));
                     self.append([Span::styled(by, PaintStyle::Dim)]);
                 }
             }
-            MessageAuthor::Agent => self.hang(PaintStyle::Plain, "", &text),
+            MessageAuthor::Agent => self.push_hanging(PaintStyle::Plain, "", &text),
             MessageAuthor::Thought => {
                 let from = self.lines.len();
-                self.hang(PaintStyle::Dim, "", &text);
+                self.push_hanging(PaintStyle::Dim, "", &text);
                 for line in &mut self.lines[from..] {
                     *line = std::mem::take(line).patch_style(Modifier::ITALIC);
                 }
@@ -152,7 +152,7 @@ impl EntryLines {
         }
     }
 
-    fn call(&mut self, call: &ToolCallEntry, unfolded: bool) {
+    fn push_call(&mut self, call: &ToolCallEntry, unfolded: bool) {
         let failed = call.status == ToolCallStatus::Failed;
         let executes = call.kind == ToolKind::Execute;
         let (look, mark) = match call.status {
@@ -161,12 +161,12 @@ impl EntryLines {
             ToolCallStatus::InProgress => (PaintStyle::Yellow, "  …"),
             ToolCallStatus::Pending => (PaintStyle::Dim, "  waits"),
         };
-        self.hang(
+        self.push_hanging(
             PaintStyle::Plain,
             symbol(call.kind),
-            &tame_line(&call.title),
+            &escape_line(&call.title),
         );
-        let took = call.took.map(|took| text::duration(took.into()));
+        let took = call.took.map(|took| text::format_duration(took.into()));
         let took = took.map(|took| format!(" {took}")).unwrap_or_default();
         let end = [
             Span::styled(mark, look),
@@ -177,13 +177,13 @@ impl EntryLines {
             self.lines.push(Line::from(end.to_vec()));
         }
         if unfolded && !call.input.is_empty() {
-            self.indented(PaintStyle::Dim, &call.input);
+            self.push_indented(PaintStyle::Dim, &call.input);
         }
         let shown = if unfolded { usize::MAX } else { FOLDED_DIFF };
         for (look, line) in call.diff.iter().take(shown) {
-            self.indented(*look, line);
+            self.push_indented(*look, line);
         }
-        self.more(call.diff.len().saturating_sub(shown), "more lines");
+        self.push_hidden_count(call.diff.len().saturating_sub(shown), "more lines");
         let output: Vec<_> = call.output.lines().collect();
         let shown = match unfolded {
             true => output.len(),
@@ -198,41 +198,41 @@ impl EntryLines {
             false => &output[..shown.min(output.len())],
         };
         if executes {
-            self.more(above, "lines above");
+            self.push_hidden_count(above, "lines above");
         }
         let look = if failed {
             PaintStyle::Red
         } else {
             PaintStyle::Dim
         };
-        part.iter().for_each(|line| self.indented(look, line));
+        part.iter().for_each(|line| self.push_indented(look, line));
         if let (true, true, Some(error)) = (failed, output.is_empty(), &call.error) {
-            self.indented(PaintStyle::Red, error);
+            self.push_indented(PaintStyle::Red, error);
         }
     }
 
     /// Adds a line with the number of hidden lines and the key that shows them.
-    fn more(&mut self, count: usize, what: &str) {
+    fn push_hidden_count(&mut self, count: usize, what: &str) {
         if count > 0 {
             let more = format!("… {count} {what}, Ctrl-O shows them");
-            self.hang(PaintStyle::Dim, "  ", &more);
+            self.push_hanging(PaintStyle::Dim, "  ", &more);
         }
     }
 
-    fn job(&mut self, job: &Job) {
+    fn push_job(&mut self, job: &Job) {
         let (look, mark, words) = match &job.state {
             JobState::Running => (PaintStyle::Yellow, "  …", ""),
             JobState::Done(words) => (PaintStyle::Green, "  ✓ ", *words),
             JobState::Cancelled => (PaintStyle::Red, "  ✗ ", "cancelled"),
             JobState::Failed(reason) => (PaintStyle::Red, "  ✗ ", reason.as_str()),
         };
-        self.hang(PaintStyle::Plain, "» ", &tame_line(&job.title()));
-        let took = job.took.map(|took| text::duration(took.into()));
-        let words = took.into_iter().chain([tame_line(words)]);
+        self.push_hanging(PaintStyle::Plain, "» ", &escape_line(&job.title()));
+        let took = job.took.map(|took| text::format_duration(took.into()));
+        let words = took.into_iter().chain([escape_line(words)]);
         let words: Vec<_> = words.filter(|it| !it.is_empty()).collect();
         let end = format!("{mark}{}", words.join("  ")).trim_end().to_owned();
         if let Some([end]) = self.append([Span::styled(end, look)]) {
-            self.hang(look, "  ", end.content.trim_start());
+            self.push_hanging(look, "  ", end.content.trim_start());
         }
     }
 }

@@ -101,21 +101,21 @@ impl SessionLink {
                         self.talk.begin(self.control);
                         self.flush()
                     }
-                    Ok(Err(why)) if !self.was_there() => LinkEvent::Failed(why.into()),
+                    Ok(Err(why)) if !self.has_begun() => LinkEvent::Failed(why.into()),
                     // A rejected token stays rejected.
                     Ok(Err(why @ NoConnection::Token(_))) => LinkEvent::Failed(why.into()),
-                    _ => self.lost(None),
+                    _ => self.handle_loss(None),
                 }
             }
             ConnectionPhase::Up(wire) => {
                 let beat = self.beat.saturating_sub(self.clock.elapsed());
                 tokio::select! {
                     line = wire.next() => match line {
-                        Some(line) => self.heard(&line),
-                        None => self.lost(None),
+                        Some(line) => self.handle_line(&line),
+                        None => self.handle_loss(None),
                     },
                     () = sleep(beat) => {
-                        self.talk.heartbeat();
+                        self.talk.send_heartbeat();
                         self.beat = self.next_beat();
                         self.flush()
                     }
@@ -129,11 +129,11 @@ impl SessionLink {
             return None;
         };
         let line = wire.try_next()?;
-        Some(self.heard(&line))
+        Some(self.handle_line(&line))
     }
 
-    fn heard(&mut self, line: &str) -> LinkEvent {
-        let Some(heard) = self.talk.hear(line) else {
+    fn handle_line(&mut self, line: &str) -> LinkEvent {
+        let Some(heard) = self.talk.handle_line(line) else {
             return self.flush();
         };
         match heard {
@@ -142,7 +142,7 @@ impl SessionLink {
                 self.failed = 0;
                 self.beat = self.next_beat();
             }
-            AttachEvent::Failed(why) => return self.refused(why),
+            AttachEvent::Failed(why) => return self.handle_rejection(why),
             _ => {}
         }
         // A received event is returned even if the connection is lost after it.
@@ -154,20 +154,20 @@ impl SessionLink {
     }
 
     /// Handles a rejected join.
-    fn refused(&mut self, why: String) -> LinkEvent {
+    fn handle_rejection(&mut self, why: String) -> LinkEvent {
         // The server restarted, or it is another one.
         match &self.reopen {
             _ if !self.was_joined => LinkEvent::Failed(anyhow::Error::msg(why)),
             Some(cwd) => {
                 self.talk.reopen(cwd.clone());
-                self.lost(None)
+                self.handle_loss(None)
             }
-            None => self.lost(Some(why)),
+            None => self.handle_loss(Some(why)),
         }
     }
 
     /// Returns whether any part of the session arrived, so that reconnecting makes sense.
-    fn was_there(&self) -> bool {
+    fn has_begun(&self) -> bool {
         self.was_joined || self.talk.begun
     }
 
@@ -178,8 +178,8 @@ impl SessionLink {
     fn connect(&mut self) {
         // A restarted server has another socket.
         let mut addresses = vec![self.address.clone()];
-        if let (ServerAddress::Socket(_), true) = (&self.address, self.was_there()) {
-            addresses.extend(address::sockets(&self.state_dir));
+        if let (ServerAddress::Socket(_), true) = (&self.address, self.has_begun()) {
+            addresses.extend(address::list_sockets(&self.state_dir));
         }
         // A server that answers may not have the session, so each attempt begins with another address. A dead
         // socket only costs time.
@@ -199,7 +199,7 @@ impl SessionLink {
         self.state = ConnectionPhase::Connecting(connecting);
     }
 
-    fn lost(&mut self, why: Option<String>) -> LinkEvent {
+    fn handle_loss(&mut self, why: Option<String>) -> LinkEvent {
         const FIRST: Duration = Duration::from_millis(100);
         const LONGEST: Duration = Duration::from_secs(5);
         let wait = FIRST.saturating_mul(1 << self.failed.min(10)).min(LONGEST);
@@ -207,7 +207,7 @@ impl SessionLink {
         let again = self.clock.elapsed() + wait;
         self.state = ConnectionPhase::Down { again };
         self.beat = Duration::MAX;
-        if !self.was_there() {
+        if !self.has_begun() {
             let gone = NoConnection::Nobody(self.address.to_string());
             return LinkEvent::Failed(gone.into());
         }
@@ -223,7 +223,7 @@ impl SessionLink {
         };
         match lines.into_iter().all(|line| wire.send(line)) {
             true => LinkEvent::Nothing,
-            false => self.lost(None),
+            false => self.handle_loss(None),
         }
     }
 

@@ -2,20 +2,20 @@
 
 use ratatui::{style::Style, text::Span};
 
-use crate::paint::visible;
+use crate::paint::escape_controls;
 
 pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
 /// Escapes all that a terminal would interpret, and replaces tabs by spaces.
-pub(super) fn tame(text: &str) -> String {
-    visible(text).replace('\t', "    ")
+pub(super) fn escape_text(text: &str) -> String {
+    escape_controls(text).replace('\t', "    ")
 }
 
 /// Returns `text` as one escaped line, with its line breaks as `\n`.
-pub(super) fn tame_line(text: &str) -> String {
-    tame(text.trim_end()).replace('\n', "\\n")
+pub(super) fn escape_line(text: &str) -> String {
+    escape_text(text.trim_end()).replace('\n', "\\n")
 }
 
 /// Cuts `text` to this many columns, with an ellipsis if some of it is missing.
@@ -33,7 +33,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
         }
         kept.push(cell.symbol);
     }
-    kept.truncate(outside_a_name(&kept, kept.len()));
+    kept.truncate(last_cut_position(&kept, kept.len()));
     match columns {
         0 => String::new(),
         _ => format!("{}…", kept.concat().trim_end()),
@@ -42,7 +42,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 
 /// Returns the last position up to `at` that is not inside an escape such as `\u{1b}`: half of one could be
 /// mistaken for something else.
-fn outside_a_name(cells: &[&str], at: usize) -> usize {
+fn last_cut_position(cells: &[&str], at: usize) -> usize {
     const LONGEST: usize = "\\u{10ffff".len();
     let from = at.saturating_sub(LONGEST);
     let Some(back) = cells[from..at].iter().rposition(|cell| *cell == "\\") else {
@@ -81,7 +81,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             let end = match gap {
                 _ if *cell == " " => at,
                 Some(gap) => gap,
-                None => match outside_a_name(&cells, at) {
+                None => match last_cut_position(&cells, at) {
                     end if end > start => end,
                     _ => at,
                 },
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn control_characters_and_tabs_are_escaped() {
-        assert_eq!(tame("a\tb\x1b[2J\n"), "a    b\\u{1b}[2J\n");
-        assert_eq!(tame_line("a\nb\n"), "a\\nb");
+        assert_eq!(escape_text("a\tb\x1b[2J\n"), "a    b\\u{1b}[2J\n");
+        assert_eq!(escape_line("a\nb\n"), "a\\nb");
     }
 }

@@ -47,7 +47,7 @@ use self::{
     state::AttachScreen,
     talk::AttachProtocol,
 };
-use crate::console::{note, wrong_use};
+use crate::console::{as_command_line_error, print_note};
 
 pub use self::{args::AttachArgs, servers::live_sessions};
 
@@ -65,7 +65,7 @@ pub fn run(
         let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
         if !args.json && !seen {
             let error = "there is no terminal to show a session in; --json prints a line an update";
-            return Err(wrong_use(anyhow!(error)));
+            return Err(as_command_line_error(anyhow!(error)));
         }
         AttachCommand::new(state_dir, args, token, clock)?
             .run()
@@ -90,14 +90,16 @@ impl AttachCommand {
         let remote = args
             .url
             .as_deref()
-            .map(|url| remote(url, &state_dir, &args, token));
+            .map(|url| remote_address(url, &state_dir, &args, token));
         let remote = remote.transpose()?;
         let me = match &args.name {
             Some(name) if name.trim().is_empty() => {
-                return Err(wrong_use(anyhow!("--name is empty; say what to call you")));
+                return Err(as_command_line_error(anyhow!(
+                    "--name is empty; say what to call you"
+                )));
             }
             Some(name) => name.trim().to_owned(),
-            None => name()?,
+            None => random_name()?,
         };
         Ok(Self {
             find: SessionFinder { state_dir, remote },
@@ -109,11 +111,11 @@ impl AttachCommand {
 
     async fn run(self) -> Result<ExitCode> {
         let found = match (&self.args.session, self.args.new) {
-            (Some(session), _) => Some(self.find.session(session, self.args.open).await?),
-            (None, true) => Some(AttachDestination::begun_here(
+            (Some(session), _) => Some(self.find.find_session(session, self.args.open).await?),
+            (None, true) => Some(AttachDestination::new_session_here(
                 self.find.any_server().await?,
             )?),
-            (None, false) if self.args.json => Some(self.find.only_one().await?),
+            (None, false) if self.args.json => Some(self.find.find_only_live_session().await?),
             // The user chooses, but there must be a server to choose from.
             (None, false) => {
                 self.find.any_server().await?;
@@ -149,14 +151,19 @@ impl AttachCommand {
         if screen.ended.is_none() && !screen.session.is_empty() {
             let url = self.args.url.as_deref().map(|url| format!("--url {url} "));
             let (url, id) = (url.unwrap_or_default(), &screen.session);
-            note(format!("come back with `harn-serve attach {url}{id}`"));
+            print_note(format!("come back with `harn-serve attach {url}{id}`"));
         }
         Ok(ExitCode::SUCCESS)
     }
 
     async fn choose(&self, terminal: &mut AttachTerminal) -> Result<Option<AttachDestination>> {
         let mut picker = Picker::default();
-        let refresh = async || self.find.servers(ListScope::All).await.unwrap_or_default();
+        let refresh = async || {
+            self.find
+                .list_servers(ListScope::All)
+                .await
+                .unwrap_or_default()
+        };
         picker.set(refresh().await);
         terminal.choose(&mut picker, refresh).await
     }
@@ -171,18 +178,20 @@ impl AttachCommand {
 }
 
 /// Parses a server's URL and reads the token for it.
-fn remote(
+fn remote_address(
     url: &str,
     state_dir: &Path,
     args: &AttachArgs,
     given: Option<String>,
 ) -> Result<RemoteAddress> {
-    let url = address::url(url).map_err(wrong_use)?;
+    let url = address::parse_url(url).map_err(as_command_line_error)?;
     if address::is_exposed(&url) {
-        note("without TLS, the token and everything said can be read on the way; wss:// is safe");
+        print_note(
+            "without TLS, the token and everything said can be read on the way; wss:// is safe",
+        );
     }
     let given = given.filter(|token| !token.trim().is_empty());
-    let token = address::token(given, args.token_file.as_deref(), &state_dir.join("token"))?;
+    let token = address::read_token(given, args.token_file.as_deref(), &state_dir.join("token"))?;
     Ok(RemoteAddress {
         url,
         token,
@@ -191,7 +200,7 @@ fn remote(
 }
 
 /// Generates a random name.
-fn name() -> Result<String> {
+fn random_name() -> Result<String> {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random bytes: {error}"))?;
     let [a, b, c] = bytes;

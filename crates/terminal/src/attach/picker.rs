@@ -47,20 +47,20 @@ impl Picker {
     }
 
     /// Returns the index of the selected row.
-    pub(super) fn at(&self) -> usize {
+    pub(super) fn selected_index(&self) -> usize {
         let marked = self.marked.as_ref();
         let mut rows = self.rows.iter();
         let at = rows.position(|row| Some(&row.session.id) == marked);
         at.unwrap_or(0)
     }
 
-    pub(super) fn marked(&self) -> Option<&PickerRow> {
-        self.rows.get(self.at())
+    pub(super) fn selected_row(&self) -> Option<&PickerRow> {
+        self.rows.get(self.selected_index())
     }
 
-    pub(super) fn go(&mut self, by: isize) {
+    pub(super) fn move_selection(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(1);
-        let at = self.at().saturating_add_signed(by).min(last);
+        let at = self.selected_index().saturating_add_signed(by).min(last);
         self.marked = self.rows.get(at).map(|row| row.session.id.clone());
     }
 }

@@ -11,15 +11,15 @@ use harn_model::{GrantScope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{measure::tame_line, talk::QuestionRequest};
+use super::{measure::escape_line, talk::QuestionRequest};
 use crate::{
     paint::PaintStyle,
     reading::{
-        activity::{asked_by, deadline, permission},
+        activity::{deadline, origin_lines, permission},
         call::{block_text, input_lines, symbol},
-        diff::unified,
+        diff::unified_diff,
         form::{self, FormField},
-        permission_keys::{keyed, not_an_answer, position},
+        permission_keys::{assign_keys, invalid_key_message, key_position},
     },
 };
 
@@ -59,7 +59,7 @@ impl ShownQuestion {
     pub(super) fn read(asked: &QuestionRequest, cwd: &Path, since: Duration) -> Option<Self> {
         let (id, params) = (asked.id.clone(), asked.params.get());
         if asked.form {
-            return Self::form(id, serde_json::from_str(params).ok()?, since);
+            return Self::from_form(id, serde_json::from_str(params).ok()?, since);
         }
         let request: RequestPermissionRequest = serde_json::from_str(params).ok()?;
         let scopes = permission(request.meta.as_ref()).map(|meta| meta.options);
@@ -72,10 +72,10 @@ impl ShownQuestion {
                 GrantScope::Always => "always",
             })
         };
-        let keyed = keyed(&request.options);
+        let keyed = assign_keys(&request.options);
         let answer = |(key, option): &(String, &PermissionOption)| AnswerOption {
             key: key.clone(),
-            name: tame_line(&option.name),
+            name: escape_line(&option.name),
             scope: scope(&option.option_id.0),
         };
         let ids = keyed.iter().map(|(_, it)| it.option_id.0.to_string());
@@ -92,11 +92,11 @@ impl ShownQuestion {
         })
     }
 
-    fn form(id: Value, request: CreateElicitationRequest, since: Duration) -> Option<Self> {
-        let (_, field) = form::field(&request)?;
+    fn from_form(id: Value, request: CreateElicitationRequest, since: Duration) -> Option<Self> {
+        let (_, field) = form::required_field(&request)?;
         let plain = |key: String, text: &str| AnswerOption {
             key,
-            name: tame_line(text),
+            name: escape_line(text),
             scope: None,
         };
         let (options, takes_text) = match field {
@@ -113,9 +113,9 @@ impl ShownQuestion {
             FormField::Text(_) => (Vec::new(), true),
         };
         let mut lines = request.message.lines();
-        let title = tame_line(lines.next().unwrap_or_default());
+        let title = escape_line(lines.next().unwrap_or_default());
         let mut body = styled_lines(PaintStyle::Plain, lines).collect();
-        bound(&mut body);
+        limit_lines(&mut body);
         Some(Self {
             id,
             title,
@@ -130,12 +130,12 @@ impl ShownQuestion {
 
     /// Returns the index of the option with this key.
     pub(super) fn position(&self, key: &str) -> Option<usize> {
-        position(&self.keys(), key)
+        key_position(&self.keys(), key)
     }
 
     /// Returns the error text for a key without a meaning.
-    pub(super) fn not_an_answer(&self, key: &str) -> String {
-        not_an_answer(&self.keys(), key)
+    pub(super) fn invalid_key_message(&self, key: &str) -> String {
+        invalid_key_message(&self.keys(), key)
     }
 
     fn keys(&self) -> Vec<&str> {
@@ -151,22 +151,22 @@ impl ShownQuestion {
                 value(RequestPermissionResponse::new(outcome))
             }
             // Only a decision has keys; the user types a choice.
-            AttachQuestionKind::Form(_) => self.typed(&self.options.get(at)?.key),
+            AttachQuestionKind::Form(_) => self.answer_from_text(&self.options.get(at)?.key),
         }
     }
 
     /// Returns the answer that a typed text means; none if it is no answer.
-    pub(super) fn typed(&self, text: &str) -> Option<Value> {
+    pub(super) fn answer_from_text(&self, text: &str) -> Option<Value> {
         let AttachQuestionKind::Form(request) = &self.about else {
             return self.choose(self.position(text.trim())?);
         };
-        let action = form::understand(Some(text), request)?;
+        let action = form::parse_answer(Some(text), request)?;
         value(CreateElicitationResponse::new(action))
     }
 }
 
 /// Returns the answer to a form that cannot be shown here.
-pub(super) fn declined() -> Option<Value> {
+pub(super) fn decline_answer() -> Option<Value> {
     value(CreateElicitationResponse::new(ElicitationAction::Decline))
 }
 
@@ -176,7 +176,7 @@ fn value(answer: impl Serialize) -> Option<Value> {
 
 fn title(request: &RequestPermissionRequest) -> String {
     let fields = &request.tool_call.fields;
-    let title = tame_line(fields.title.as_deref().unwrap_or("a tool call"));
+    let title = escape_line(fields.title.as_deref().unwrap_or("a tool call"));
     format!("{}{title}", symbol(fields.kind.unwrap_or_default()))
 }
 
@@ -185,7 +185,7 @@ const LINES: usize = 4000;
 const BYTES: usize = 256 * 1024;
 
 /// Cuts a body that is too long and adds a line that states it.
-fn bound(lines: &mut Vec<(PaintStyle, String)>) {
+fn limit_lines(lines: &mut Vec<(PaintStyle, String)>) {
     let mut bytes = 0;
     let mut fits = |(_, line): &(PaintStyle, String)| {
         bytes += line.len();
@@ -229,13 +229,13 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(PaintStyle, Stri
                     lines.extend(styled_lines(PaintStyle::Plain, text.lines()));
                 }
             }
-            ToolCallContent::Diff(diff) => lines.extend(unified(diff, cwd)),
+            ToolCallContent::Diff(diff) => lines.extend(unified_diff(diff, cwd)),
             _ => {}
         }
     }
-    bound(&mut lines);
-    let asked_by = asked_by(request.meta.as_ref());
-    lines.extend(asked_by.map(|line| (PaintStyle::Dim, tame_line(&line))));
+    limit_lines(&mut lines);
+    let asked_by = origin_lines(request.meta.as_ref());
+    lines.extend(asked_by.map(|line| (PaintStyle::Dim, escape_line(&line))));
     lines
 }
 
@@ -247,13 +247,13 @@ mod tests {
     fn a_long_body_is_cut_and_marked() {
         let line = |text: &str| (PaintStyle::Plain, text.to_owned());
         let mut short = vec![line("a"); LINES];
-        bound(&mut short);
+        limit_lines(&mut short);
         assert_eq!(short.len(), LINES);
         for mut long in [
             vec![line("a"); LINES + 5],
             vec![line("a"), line(&"b".repeat(BYTES))],
         ] {
-            bound(&mut long);
+            limit_lines(&mut long);
             let (look, words) = long.pop().unwrap();
             assert!(words.contains("more lines, too many"), "{words}");
             assert_eq!((look, &long[0]), (PaintStyle::Yellow, &line("a")));

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
-    address::{ServerAddress, sockets},
-    talk::hello,
+    address::{ServerAddress, list_sockets},
+    talk::initialize_params,
     wire::{AttachConnection, NoConnection},
 };
 
 pub(super) use crate::listed::ServerSession;
-use crate::reading::timestamp;
+use crate::reading::parse_timestamp;
 
 #[derive(Debug)]
 pub(super) struct RunningServer {
@@ -40,18 +40,18 @@ const PAGES: usize = 100;
 
 /// Returns the live sessions of the servers on this machine, found by the sockets in a state directory.
 pub async fn live_sessions(state_dir: &Path) -> Vec<ServerSession> {
-    let asked = ask(sockets(state_dir), ListScope::Live).await;
+    let asked = query_servers(list_sockets(state_dir), ListScope::Live).await;
     let answered = asked.into_iter().flatten();
     answered.flat_map(|server| server.sessions).collect()
 }
 
 /// Queries all servers at once for their sessions. The results are in the order of the addresses.
-pub(super) async fn ask(
+pub(super) async fn query_servers(
     addresses: Vec<ServerAddress>,
     which: ListScope,
 ) -> Vec<Result<RunningServer, NoConnection>> {
     let asked = addresses.into_iter().map(async |address: ServerAddress| {
-        let answered = timeout(PATIENCE, list(&address, which)).await;
+        let answered = timeout(PATIENCE, list_sessions(&address, which)).await;
         let late = |_| Err(NoConnection::Late(address.to_string()));
         let sessions = answered.unwrap_or_else(late)?;
         Ok(RunningServer { address, sessions })
@@ -59,13 +59,13 @@ pub(super) async fn ask(
     join_all(asked).await
 }
 
-async fn list(
+async fn list_sessions(
     address: &ServerAddress,
     which: ListScope,
 ) -> Result<Vec<ServerSession>, NoConnection> {
     let mut wire = AttachConnection::connect(address).await?;
     let name = address.to_string();
-    request(&mut wire, 0, "initialize", hello(false), &name).await?;
+    request(&mut wire, 0, "initialize", initialize_params(false), &name).await?;
     let mut sessions = Vec::new();
     let mut cursor: Option<String> = None;
     for page in 1..=PAGES {
@@ -80,7 +80,7 @@ async fn list(
         let Ok(listed) = ListSessionsResponse::deserialize(listed) else {
             break;
         };
-        sessions.extend(listed.sessions.into_iter().map(item));
+        sessions.extend(listed.sessions.into_iter().map(session_from_item));
         cursor = listed.next_cursor;
         if cursor.is_none() {
             break;
@@ -117,17 +117,21 @@ async fn request(
     }
 }
 
-fn item(item: SessionInfo) -> ServerSession {
+fn session_from_item(item: SessionInfo) -> ServerSession {
     let ours: Option<ListedSessionMeta<'_>> = vendor_data(item.meta.as_ref());
     let ours = ours.as_ref();
     ServerSession {
         id: item.session_id.0.to_string(),
         title: item.title.unwrap_or_default(),
         cwd: item.cwd,
-        updated: item.updated_at.as_deref().and_then(timestamp).unwrap_or(0),
+        updated: item
+            .updated_at
+            .as_deref()
+            .and_then(parse_timestamp)
+            .unwrap_or(0),
         live: ours.is_some_and(|it| it.live_state == Liveness::Live),
         working: ours.is_some_and(|it| it.active_prompt),
-        since: ours.and_then(|it| timestamp(it.controlled_since.as_deref()?)),
+        since: ours.and_then(|it| parse_timestamp(it.controlled_since.as_deref()?)),
         controller: ours.and_then(|it| it.controller_id.clone().map(Cow::into_owned)),
     }
 }
@@ -141,7 +145,7 @@ mod tests {
         let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
                           "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2,
                           "attachableRoles": []});
-        let item = |row: Value| serde_json::from_value(row).ok().map(item);
+        let item = |row: Value| serde_json::from_value(row).ok().map(session_from_item);
         let listed = item(json!({"sessionId": "s", "cwd": "/w", "title": "T",
                                  "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
         let listed = listed.unwrap();

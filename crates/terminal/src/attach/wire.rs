@@ -59,8 +59,8 @@ impl AttachConnection {
     pub(super) async fn connect(address: &ServerAddress) -> Result<Self, NoConnection> {
         let connected = async {
             match address {
-                ServerAddress::Socket(path) => Self::socket(path).await,
-                ServerAddress::Url(remote) => Self::url(remote).await,
+                ServerAddress::Socket(path) => Self::connect_socket(path).await,
+                ServerAddress::Url(remote) => Self::connect_url(remote).await,
             }
         };
         let late = |_| NoConnection::Late(address.to_string());
@@ -91,7 +91,7 @@ impl AttachConnection {
         let _ = timeout(A_MOMENT, written).await;
     }
 
-    async fn socket(path: &Path) -> Result<Self, NoConnection> {
+    async fn connect_socket(path: &Path) -> Result<Self, NoConnection> {
         let nobody = |_| NoConnection::Nobody(path.display().to_string());
         let stream = UnixStream::connect(path).await.map_err(nobody)?;
         let (reader, mut writer) = stream.into_split();
@@ -130,7 +130,7 @@ impl AttachConnection {
         })
     }
 
-    async fn url(remote: &RemoteAddress) -> Result<Self, NoConnection> {
+    async fn connect_url(remote: &RemoteAddress) -> Result<Self, NoConnection> {
         let name = remote.url.to_string();
         let host = remote
             .url
@@ -143,17 +143,17 @@ impl AttachConnection {
         let stream = TcpStream::connect((host, port)).await.map_err(nobody)?;
         let _ = stream.set_nodelay(true);
         if !safe {
-            return Self::over(remote, stream).await;
+            return Self::connect_over(remote, stream).await;
         }
         let broken = |error: io::Error| NoConnection::Tls(name.clone(), error.to_string());
         let config = tls::config(remote.ca.as_deref()).map_err(broken)?;
         let host = tls::server_name(host).map_err(broken)?;
         let connector = TlsConnector::from(Arc::new(config));
         let stream = connector.connect(host, stream).await.map_err(broken)?;
-        Self::over(remote, stream).await
+        Self::connect_over(remote, stream).await
     }
 
-    async fn over<S>(remote: &RemoteAddress, stream: S) -> Result<Self, NoConnection>
+    async fn connect_over<S>(remote: &RemoteAddress, stream: S) -> Result<Self, NoConnection>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -164,7 +164,7 @@ impl AttachConnection {
             .max_message_size(Some(LONGEST))
             .max_frame_size(Some(LONGEST));
         let connected = client_async_with_config(request, stream, Some(limits)).await;
-        let (socket, _) = connected.map_err(|error| refused(name, error))?;
+        let (socket, _) = connected.map_err(|error| handshake_error(name, error))?;
         let (mut writer, mut reader) = socket.split();
         let (sender, lines) = mpsc::channel(WAITING);
         let (out, mut to_send) = mpsc::channel::<String>(WAITING);
@@ -198,7 +198,7 @@ impl AttachConnection {
 }
 
 /// Translates the error of a WebSocket handshake.
-fn refused(name: String, error: tungstenite::Error) -> NoConnection {
+fn handshake_error(name: String, error: tungstenite::Error) -> NoConnection {
     match error {
         tungstenite::Error::Http(response) => match response.status() {
             StatusCode::UNAUTHORIZED => NoConnection::Token(name),

@@ -15,8 +15,8 @@ use harn_acp::client::{
 use harn_model::{FsWatchEvent, HandoffArtifact, Timestamp, WorkerEvent};
 use serde::Deserialize;
 
-use super::timestamp;
-use crate::text::soon;
+use super::parse_timestamp;
+use crate::text::format_if_soon;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AgentActivity {
@@ -61,12 +61,12 @@ impl Job {
 
 impl AgentActivity {
     /// Parses the extension update that the profile `meta` puts into an update's `_meta`.
-    pub(crate) fn of_info(update: &SessionInfoUpdate) -> Option<Self> {
-        Self::of_update(vendor_data(update.meta.as_ref())?)
+    pub(crate) fn from_info(update: &SessionInfoUpdate) -> Option<Self> {
+        Self::from_update(vendor_data(update.meta.as_ref())?)
     }
 
     /// Translates an extension update.
-    pub(crate) fn of_update(update: CarriedUpdate<'_>) -> Option<Self> {
+    pub(crate) fn from_update(update: CarriedUpdate<'_>) -> Option<Self> {
         Some(match update {
             CarriedUpdate::WorkerUpdate(worker) => Self::Job(worker_job(worker)?),
             CarriedUpdate::Progress(progress) => {
@@ -79,40 +79,40 @@ impl AgentActivity {
             }
             CarriedUpdate::SkillActivated(skill) => {
                 let active = format!("skill {} is active", skill.skill_name);
-                Self::Note(titled(&active, &skill.reason))
+                Self::Note(join_title(&active, &skill.reason))
             }
             CarriedUpdate::SkillDeactivated(skill) => {
                 Self::Note(format!("skill {} is no longer active", skill.skill_name))
             }
             CarriedUpdate::SkillNarrow(narrow) => {
-                Self::Note(titled("fewer tools are in reach", &narrow.reason))
+                Self::Note(join_title("fewer tools are in reach", &narrow.reason))
             }
             CarriedUpdate::Artifact(artifact) => {
-                let title = artifact.title.as_deref().and_then(filled);
+                let title = artifact.title.as_deref().and_then(non_blank);
                 let title = format!("artifact {}", title.unwrap_or(&artifact.kind));
-                Self::Note(titled(&title, &artifact.fallback))
+                Self::Note(join_title(&title, &artifact.fallback))
             }
-            CarriedUpdate::Handoff(fields) => Self::Note(handoff(&fields.handoff)),
+            CarriedUpdate::Handoff(fields) => Self::Note(describe_handoff(&fields.handoff)),
             CarriedUpdate::HitlRequest(asked) => {
                 let payload = HitlPromptFields::deserialize(&*asked.payload).unwrap_or_default();
                 let time = payload
                     .deadline_ms
                     .map(Duration::from_millis)
-                    .and_then(soon);
+                    .and_then(format_if_soon);
                 let time = time.map(|time| format!(", for {time}")).unwrap_or_default();
                 let asked = format!("a person is asked ({}{time})", asked.kind);
-                Self::Warning(titled(&asked, payload.question()))
+                Self::Warning(join_title(&asked, payload.question()))
             }
             CarriedUpdate::Log(log) if ["warn", "error"].contains(&&*log.level) => {
-                Self::Warning(titled(&log.level, &log.message))
+                Self::Warning(join_title(&log.level, &log.message))
             }
             CarriedUpdate::TranscriptCompacted(_) => {
                 Self::Note("older messages were folded away".to_owned())
             }
-            CarriedUpdate::FsWatch(watch) => Self::Note(watched(&watch.events)?),
+            CarriedUpdate::FsWatch(watch) => Self::Note(describe_changes(&watch.events)?),
             CarriedUpdate::ReminderEmitted(fields) => {
-                let body = filled(&fields.reminder.body)?;
-                Self::Note(titled("to keep in mind", body))
+                let body = non_blank(&fields.reminder.body)?;
+                Self::Note(join_title("to keep in mind", body))
             }
             // The rest is for hosts that keep records: searches for tools, prompts, clients.
             CarriedUpdate::Log(_)
@@ -126,19 +126,19 @@ impl AgentActivity {
     }
 
     /// Parses a notification other than `session/update`.
-    pub(crate) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
+    pub(crate) fn from_notification(notification: &UntypedMessage) -> Option<Self> {
         match notification.method.as_str() {
-            AGENT_EVENT => Self::of_event(&HarnEvent::deserialize(&notification.params).ok()?),
+            AGENT_EVENT => Self::from_event(&HarnEvent::deserialize(&notification.params).ok()?),
             _ => None,
         }
     }
 
     /// Translates an event that is not an update.
-    pub(crate) fn of_event(event: &HarnEvent<'_>) -> Option<Self> {
+    pub(crate) fn from_event(event: &HarnEvent<'_>) -> Option<Self> {
         let composition = |id: &str, language: &str, state| {
             Self::Job(Job {
                 id: id.to_owned(),
-                name: titled("composition", language),
+                name: join_title("composition", language),
                 task: None,
                 state,
                 took: None,
@@ -191,7 +191,7 @@ pub(crate) fn permission(meta: Option<&Meta>) -> Option<PermissionMeta<'static>>
 pub(crate) fn lineage(meta: Option<&Meta>) -> Vec<String> {
     let steps = permission(meta).map(|meta| meta.lineage);
     let name = |step: LineageStep<'_>| {
-        let name = filled(&step.worker_name).unwrap_or(&step.worker_id);
+        let name = non_blank(&step.worker_name).unwrap_or(&step.worker_id);
         name.to_owned()
     };
     steps.into_iter().flatten().map(name).collect()
@@ -200,23 +200,25 @@ pub(crate) fn lineage(meta: Option<&Meta>) -> Vec<String> {
 /// Returns the reason that the policy gives for a question.
 pub(crate) fn reason(meta: Option<&Meta>) -> Option<String> {
     let decision = permission(meta)?.approval.policy_decision?;
-    filled(&decision.reason).map(str::to_owned)
+    non_blank(&decision.reason).map(str::to_owned)
 }
 
 /// Returns the time until which the agent waits for an answer.
 pub(crate) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
-    timestamp(&permission(meta)?.deadline?)
+    parse_timestamp(&permission(meta)?.deadline?)
 }
 
 /// Formats the time left for an answer, in parentheses.
 pub(crate) fn time_left(deadline: Option<Timestamp>, now: Timestamp) -> String {
     let left = deadline.map(|deadline| Duration::from_millis(deadline.saturating_sub(now)));
-    let left = left.and_then(soon).map(|left| format!(" (for {left})"));
+    let left = left
+        .and_then(format_if_soon)
+        .map(|left| format!(" (for {left})"));
     left.unwrap_or_default()
 }
 
 /// Returns lines with the worker that asks and the reason, as far as the request has them.
-pub(crate) fn asked_by(meta: Option<&Meta>) -> impl Iterator<Item = String> {
+pub(crate) fn origin_lines(meta: Option<&Meta>) -> impl Iterator<Item = String> {
     let workers = lineage(meta);
     let asks = format!("asked by the worker {}", workers.join(" > "));
     let because = reason(meta).map(|reason| format!("asked because {reason}"));
@@ -236,7 +238,7 @@ fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
         // The event at the end of the worker's cycle is shown instead.
         WorkerEvent::WorkerProgressed => return None,
     };
-    let at = |text: &Option<String>| text.as_deref().and_then(timestamp);
+    let at = |text: &Option<String>| text.as_deref().and_then(parse_timestamp);
     let began = at(&metadata.started_at);
     let took = began.and_then(|began| at(&metadata.finished_at)?.checked_sub(began));
     Some(Job {
@@ -249,7 +251,7 @@ fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
 }
 
 /// Lists changed files, of many only the first.
-fn watched(events: &[FsWatchEvent]) -> Option<String> {
+fn describe_changes(events: &[FsWatchEvent]) -> Option<String> {
     const NAMED: usize = 3;
     let files = events
         .iter()
@@ -266,8 +268,8 @@ fn watched(events: &[FsWatchEvent]) -> Option<String> {
     }
     let errors = events
         .iter()
-        .filter_map(|event| filled(event.error.as_deref()?));
-    said.extend(errors.map(|error| titled("watching", error)));
+        .filter_map(|event| non_blank(event.error.as_deref()?));
+    said.extend(errors.map(|error| join_title("watching", error)));
     (!said.is_empty()).then(|| said.join("; "))
 }
 
@@ -294,12 +296,12 @@ impl HitlPromptFields {
         ];
         words
             .into_iter()
-            .find_map(|word| filled(word))
+            .find_map(|word| non_blank(word))
             .unwrap_or_default()
     }
 }
 
-fn handoff(handoff: &HandoffArtifact) -> String {
+fn describe_handoff(handoff: &HandoffArtifact) -> String {
     let target = &handoff.target_persona_or_human;
     let mut names = [
         target.label.as_deref(),
@@ -307,15 +309,15 @@ fn handoff(handoff: &HandoffArtifact) -> String {
         Some(&*target.kind),
     ]
     .into_iter();
-    let handed = match names.find_map(|name| filled(name?)) {
+    let handed = match names.find_map(|name| non_blank(name?)) {
         Some(who) => format!("work is handed over to {who}"),
         None => "work is handed over".to_owned(),
     };
-    titled(&handed, &handoff.task)
+    join_title(&handed, &handoff.task)
 }
 
 /// Joins title and text with a colon, or returns the title alone if the text is blank.
-fn titled(title: &str, text: &str) -> String {
+fn join_title(title: &str, text: &str) -> String {
     match text.trim() {
         "" => title.to_owned(),
         text => format!("{title}: {text}"),
@@ -323,7 +325,7 @@ fn titled(title: &str, text: &str) -> String {
 }
 
 /// Returns the text unless it is blank.
-fn filled(text: &str) -> Option<&str> {
+fn non_blank(text: &str) -> Option<&str> {
     (!text.trim().is_empty()).then_some(text)
 }
 
@@ -353,13 +355,13 @@ pub(crate) mod tests {
         meta
     }
 
-    fn of(harn: Value) -> Option<AgentActivity> {
+    fn parse_activity(harn: Value) -> Option<AgentActivity> {
         let update = json!({"_meta": {"harn": harn}});
-        AgentActivity::of_info(&serde_json::from_value(update).unwrap())
+        AgentActivity::from_info(&serde_json::from_value(update).unwrap())
     }
 
-    fn note(harn: Value) -> String {
-        match of(harn) {
+    fn parse_note(harn: Value) -> String {
+        match parse_activity(harn) {
             Some(AgentActivity::Note(words)) => words,
             other => panic!("{other:?}"),
         }
@@ -370,7 +372,7 @@ pub(crate) mod tests {
         let step = |event: &str| {
             let metadata = json!({"task": "t", "mode": "delegated", "error": "no luck", "started_at": "2026-01-01T00:00:09.750Z",
                                   "finished_at": "2026-01-01T00:00:10.250Z"});
-            of(
+            parse_activity(
                 json!({"sessionUpdate": "worker_update", "workerId": "w", "workerName": "n",
                       "workerTask": "t", "workerMode": "delegated", "event": event,
                       "status": "running", "terminal": false, "metadata": metadata}),
@@ -404,7 +406,7 @@ pub(crate) mod tests {
             harn.as_object_mut()
                 .unwrap()
                 .extend(more.as_object().unwrap().clone());
-            note(harn)
+            parse_note(harn)
         };
         assert_eq!(progress(json!({})), "Reading");
         assert_eq!(progress(json!({"progress": 1})), "Reading (1)");
@@ -414,7 +416,7 @@ pub(crate) mod tests {
         );
         let handoff = |target: Value| {
             let handoff = json!({"target_persona_or_human": target, "task": "Go on"});
-            note(
+            parse_note(
                 json!({"sessionUpdate": "handoff", "handoffId": "h", "artifactId": "a",
                         "handoff": handoff}),
             )
@@ -432,9 +434,11 @@ pub(crate) mod tests {
             "work is handed over: Go on"
         );
         let artifact = json!({"sessionUpdate": "artifact", "title": "", "kind": "image"});
-        assert_eq!(note(artifact), "artifact image");
+        assert_eq!(parse_note(artifact), "artifact image");
         let hitl = |payload: Value| {
-            of(json!({"sessionUpdate": "hitl_request", "kind": "approval", "payload": payload}))
+            parse_activity(
+                json!({"sessionUpdate": "hitl_request", "kind": "approval", "payload": payload}),
+            )
         };
         let asked = |words: &str| Some(AgentActivity::Warning(words.to_owned()));
         assert_eq!(
@@ -450,7 +454,9 @@ pub(crate) mod tests {
             hitl(json!({"action": "deploy", "deadline_ms": 90_000})),
             asked("a person is asked (approval, for 90 s): deploy")
         );
-        let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
+        let log = |level: &str| {
+            parse_activity(json!({"sessionUpdate": "log", "level": level, "message": "m"}))
+        };
         assert_eq!(
             log("warn"),
             Some(AgentActivity::Warning("warn: m".to_owned()))
@@ -460,7 +466,8 @@ pub(crate) mod tests {
 
     #[test]
     fn watches_reminders_and_idle_events_become_activity() {
-        let watched = |events: Value| of(json!({"sessionUpdate": "fs_watch", "events": events}));
+        let watched =
+            |events: Value| parse_activity(json!({"sessionUpdate": "fs_watch", "events": events}));
         let file = |path: &str| json!({"kind": "modify", "relative_paths": [path]});
         let told = |words: &str| Some(AgentActivity::Note(words.to_owned()));
         assert_eq!(watched(json!([])), None);
@@ -484,11 +491,11 @@ pub(crate) mod tests {
         );
         let reminder = json!({"reminder_id": "r", "body": "Be brief"});
         assert_eq!(
-            of(json!({"sessionUpdate": "reminder_emitted", "reminder": reminder})),
+            parse_activity(json!({"sessionUpdate": "reminder_emitted", "reminder": reminder})),
             told("to keep in mind: Be brief")
         );
         let heard = |method: &str, params: Value| {
-            AgentActivity::of_notification(&UntypedMessage::new(method, params).unwrap())
+            AgentActivity::from_notification(&UntypedMessage::new(method, params).unwrap())
         };
         let idle = json!({"kind": "agent_idle", "iteration": 1, "backoffMs": 100});
         assert_eq!(heard("_harn/agentEvent", idle), Some(AgentActivity::Idle));
@@ -509,14 +516,14 @@ pub(crate) mod tests {
 
     #[test]
     fn unknown_updates_are_ignored() {
-        assert_eq!(of(json!({"sessionUpdate": "telepathy"})), None);
-        assert_eq!(of(json!({"sessionUpdate": 7})), None);
+        assert_eq!(parse_activity(json!({"sessionUpdate": "telepathy"})), None);
+        assert_eq!(parse_activity(json!({"sessionUpdate": 7})), None);
         assert_eq!(
-            of(json!({"sessionUpdate": "worker_update", "event": 7})),
+            parse_activity(json!({"sessionUpdate": "worker_update", "event": 7})),
             None
         );
-        assert_eq!(of(json!({"sessionUpdate": "handoff"})), None);
-        assert_eq!(AgentActivity::of_info(&SessionInfoUpdate::new()), None);
+        assert_eq!(parse_activity(json!({"sessionUpdate": "handoff"})), None);
+        assert_eq!(AgentActivity::from_info(&SessionInfoUpdate::new()), None);
         assert!(lineage(None).is_empty());
     }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt::Write as _};
 use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent, ToolCallStatus, ToolKind};
 use serde_json::Value;
 
-use crate::paint::visible;
+use crate::paint::escape_controls;
 
 /// Returns a symbol for the kind of a tool.
 pub(crate) fn symbol(kind: ToolKind) -> &'static str {
@@ -38,7 +38,7 @@ pub(crate) fn block_text(block: &ContentBlock) -> &str {
 }
 
 /// Returns the text lines in the content of a call, without the fences around code.
-pub(crate) fn lines(content: &[ToolCallContent]) -> Vec<&str> {
+pub(crate) fn text_lines(content: &[ToolCallContent]) -> Vec<&str> {
     let texts = content.iter().filter_map(|item| match item {
         ToolCallContent::Content(content) => Some(block_text(&content.content)),
         _ => None,
@@ -49,7 +49,7 @@ pub(crate) fn lines(content: &[ToolCallContent]) -> Vec<&str> {
 
 /// Escapes the line breaks in a name or a title, so that it hides nothing and adds no line that a user
 /// could mistake for one of ours.
-pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_line_breaks(text: &str) -> Cow<'_, str> {
     match text.trim_end() {
         text if text.contains('\n') => text.replace('\n', "\\n").into(),
         text => text.into(),
@@ -59,7 +59,7 @@ pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
 /// Formats all arguments: a command as a user would type it, followed by the others; else the JSON.
 pub(crate) fn input_lines(kind: ToolKind, input: &Value) -> String {
     let command = match input.get("command") {
-        Some(Value::String(line)) => Some(visible(line).into_owned()),
+        Some(Value::String(line)) => Some(escape_controls(line).into_owned()),
         Some(Value::Array(words)) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
             let words: Option<Vec<_>> = words.collect();
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_title_with_line_breaks_stays_one_line() {
-        assert_eq!(in_one_line("Look\n"), "Look");
+        assert_eq!(escape_line_breaks("Look\n"), "Look");
         assert_eq!(
-            in_one_line("x\n? Allow this? Read a file"),
+            escape_line_breaks("x\n? Allow this? Read a file"),
             "x\\n? Allow this? Read a file"
         );
     }

@@ -11,7 +11,7 @@ use crate::paint::PaintStyle;
 const EXACT_FOR: Duration = Duration::from_millis(100);
 
 /// Returns the lines of a diff, each with its style. A path inside the working directory is relative to it.
-pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
+pub(crate) fn unified_diff(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let path = match diff.path.strip_prefix(cwd) {
         Ok(inside) if inside != Path::new("") => inside,
         _ => &diff.path,
@@ -54,7 +54,7 @@ mod tests {
 
     fn check(old: Option<&str>, new: &str, expected: Expect) {
         let diff = Diff::new("/w/a.txt", new).old_text(old.map(str::to_owned));
-        let lines = unified(&diff, Path::new("/w"));
+        let lines = unified_diff(&diff, Path::new("/w"));
         let text: String = lines.iter().map(|(s, l)| format!("{s:?} {l}\n")).collect();
         expected.assert_eq(&text);
     }

@@ -17,11 +17,11 @@ pub(crate) enum FormField {
 }
 
 /// Parses a line, or the end of input if `line` is none. Returns none if the line is no answer.
-pub(crate) fn understand(
+pub(crate) fn parse_answer(
     line: Option<&str>,
     request: &CreateElicitationRequest,
 ) -> Option<ElicitationAction> {
-    let Some((name, field)) = field(request) else {
+    let Some((name, field)) = required_field(request) else {
         return Some(ElicitationAction::Decline);
     };
     let typed = line.map(str::trim);
@@ -36,7 +36,7 @@ pub(crate) fn understand(
             None => return Some(ElicitationAction::Decline),
         },
         (FormField::Text(_), Some(text)) => text.into(),
-        (FormField::Choice(choices, _), Some(typed)) => choice(choices, typed)?.into(),
+        (FormField::Choice(choices, _), Some(typed)) => find_choice(choices, typed)?.into(),
     };
     let content = BTreeMap::from([(name, value)]);
     let accepted = ElicitationAcceptAction::new().content(content);
@@ -44,7 +44,7 @@ pub(crate) fn understand(
 }
 
 /// Returns the choice with this text or number. The text has priority: it may be a number.
-fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
+fn find_choice(choices: Vec<String>, typed: &str) -> Option<String> {
     if choices.iter().any(|choice| choice == typed) {
         return Some(typed.to_owned());
     }
@@ -53,7 +53,7 @@ fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
 }
 
 /// Returns the one required field; none if the form requires more fields or a kind we cannot ask for.
-pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, FormField)> {
+pub(crate) fn required_field(request: &CreateElicitationRequest) -> Option<(String, FormField)> {
     let ElicitationMode::Form(form) = &request.mode else {
         return None;
     };
@@ -95,8 +95,8 @@ mod tests {
         form(ElicitationSchema::new().property("answer", field, true))
     }
 
-    fn typed(line: &str, request: &CreateElicitationRequest) -> Value {
-        match understand(Some(line), request) {
+    fn parse_typed(line: &str, request: &CreateElicitationRequest) -> Value {
+        match parse_answer(Some(line), request) {
             Some(action) => serde_json::to_value(action).unwrap(),
             None => Value::Null,
         }
@@ -117,15 +117,21 @@ mod tests {
             .property("reason", StringPropertySchema::new(), false);
         let request = form(schema);
         for yes in [" y\n", "Y"] {
-            assert_eq!(typed(yes, &request), accept(json!({"approved": true})));
+            assert_eq!(
+                parse_typed(yes, &request),
+                accept(json!({"approved": true}))
+            );
         }
         for no in ["n", "N", "\n"] {
-            assert_eq!(typed(no, &request), decline());
+            assert_eq!(parse_typed(no, &request), decline());
         }
         for unclear in ["yes", "1", "true"] {
-            assert_eq!(typed(unclear, &request), Value::Null, "{unclear}");
+            assert_eq!(parse_typed(unclear, &request), Value::Null, "{unclear}");
         }
-        assert_eq!(understand(None, &request), Some(ElicitationAction::Decline));
+        assert_eq!(
+            parse_answer(None, &request),
+            Some(ElicitationAction::Decline)
+        );
     }
 
     #[test]
@@ -134,25 +140,28 @@ mod tests {
         let request = text(StringPropertySchema::new().enum_values(choices()));
         let answer = |text: &str| accept(json!({"answer": text}));
         for (line, means) in [("red", "red"), ("1", "1"), ("2\n", "1")] {
-            assert_eq!(typed(line, &request), answer(means), "{line}");
+            assert_eq!(parse_typed(line, &request), answer(means), "{line}");
         }
         for unclear in ["0", "3", "Red", "-1"] {
-            assert_eq!(typed(unclear, &request), Value::Null, "{unclear}");
+            assert_eq!(parse_typed(unclear, &request), Value::Null, "{unclear}");
         }
-        assert_eq!(typed("", &request), decline());
+        assert_eq!(parse_typed("", &request), decline());
         let field = StringPropertySchema::new().enum_values(choices());
         let request = text(field.default_value("red".to_owned()));
-        assert_eq!(typed("", &request), answer("red"));
-        assert_eq!(understand(None, &request), Some(ElicitationAction::Decline));
+        assert_eq!(parse_typed("", &request), answer("red"));
+        assert_eq!(
+            parse_answer(None, &request),
+            Some(ElicitationAction::Decline)
+        );
     }
 
     #[test]
     fn a_text_field_accepts_any_text_and_two_fields_are_declined() {
         let request = text(StringPropertySchema::new());
         let answer = accept(json!({"answer": "8080, please"}));
-        assert_eq!(typed("8080, please\n", &request), answer);
-        assert_eq!(typed("", &request), decline());
+        assert_eq!(parse_typed("8080, please\n", &request), answer);
+        assert_eq!(parse_typed("", &request), decline());
         let two = ElicitationSchema::new().string("a", true).string("b", true);
-        assert_eq!(typed("x", &form(two)), decline());
+        assert_eq!(parse_typed("x", &form(two)), decline());
     }
 }

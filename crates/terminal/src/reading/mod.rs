@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 use harn_model::Timestamp;
 
 /// Parses a time of the wire (RFC 3339).
-pub(super) fn timestamp(text: &str) -> Option<Timestamp> {
+pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let at = humantime::parse_rfc3339(text).ok()?;
     let at = at.duration_since(UNIX_EPOCH).ok()?;
     at.as_millis().try_into().ok()

@@ -16,7 +16,7 @@ const KNOWN: [(&str, &str); 5] = [
 
 /// Returns a permission question's options with their keys, in display order. An option without a letter of its
 /// own has its position as key.
-pub(crate) fn keyed(options: &[PermissionOption]) -> Vec<(String, &PermissionOption)> {
+pub(crate) fn assign_keys(options: &[PermissionOption]) -> Vec<(String, &PermissionOption)> {
     let rank = |option: &PermissionOption| match letter(option) {
         Some(letter) => KNOWN.iter().position(|it| it.1 == letter),
         None => None,
@@ -44,7 +44,7 @@ fn letter(option: &PermissionOption) -> Option<&'static str> {
 }
 
 /// Returns the position of the typed key. Capitals count only for the two answers that apply once.
-pub(crate) fn position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> {
+pub(crate) fn key_position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> {
     let typed = match typed {
         "Y" => "y",
         "N" => "n",
@@ -54,7 +54,7 @@ pub(crate) fn position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> 
 }
 
 /// Returns the error text for a key without a meaning.
-pub(crate) fn not_an_answer<K: AsRef<str>>(keys: &[K], typed: &str) -> String {
+pub(crate) fn invalid_key_message<K: AsRef<str>>(keys: &[K], typed: &str) -> String {
     let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
     let keys = match keys.as_slice() {
         [] => return format!("`{typed}` is not an answer here"),
@@ -73,7 +73,7 @@ mod tests {
     fn keys(options: &[(&'static str, PermissionOptionKind)]) -> Vec<(String, String)> {
         let option = |(id, kind): &(&'static str, _)| PermissionOption::new(*id, "", *kind);
         let options: Vec<_> = options.iter().map(option).collect();
-        let keyed = keyed(&options).into_iter();
+        let keyed = assign_keys(&options).into_iter();
         keyed
             .map(|(key, option)| (key, option.option_id.0.to_string()))
             .collect()
@@ -125,12 +125,12 @@ mod tests {
     #[test]
     fn capitals_never_create_a_lasting_rule() {
         let keys = ["y", "s", "w", "n", "x"];
-        assert_eq!(position(&keys, "Y"), Some(0));
-        assert_eq!(position(&keys, "N"), Some(3));
+        assert_eq!(key_position(&keys, "Y"), Some(0));
+        assert_eq!(key_position(&keys, "N"), Some(3));
         for typed in ["S", "W", "X", "q", "yes", "", "1"] {
-            assert_eq!(position(&keys, typed), None, "{typed}");
+            assert_eq!(key_position(&keys, typed), None, "{typed}");
         }
-        let told = not_an_answer(&keys, "q");
+        let told = invalid_key_message(&keys, "q");
         assert_eq!(told, "`q` is not an answer here: y, s, w, n or x");
     }
 }

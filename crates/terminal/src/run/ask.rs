@@ -9,28 +9,28 @@ use super::show::TurnPrinter;
 use crate::{
     paint::PaintStyle,
     reading::{
-        activity::{asked_by, deadline, time_left},
-        call::{block_text, in_one_line, input_lines, symbol},
-        permission_keys::{keyed, not_an_answer, position},
+        activity::{deadline, origin_lines, time_left},
+        call::{block_text, escape_line_breaks, input_lines, symbol},
+        permission_keys::{assign_keys, invalid_key_message, key_position},
     },
     text,
 };
 
 /// Shows the question: the exact call, the reason for asking, and the answers.
-pub(super) fn put(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
+pub(super) fn show_question(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let call = &request.tool_call;
     let fields = &call.fields;
-    let title = in_one_line(fields.title.as_deref().unwrap_or("a tool call"));
+    let title = escape_line_breaks(fields.title.as_deref().unwrap_or("a tool call"));
     let kind = fields.kind.unwrap_or_default();
     let screen = &mut show.screen;
-    screen.line(&[
+    screen.write_line(&[
         (PaintStyle::Yellow, "? "),
         (PaintStyle::Bold, "Allow this? "),
         (PaintStyle::Cyan, symbol(kind)),
         (PaintStyle::Plain, &title),
     ]);
-    for line in asked_by(request.meta.as_ref()) {
-        screen.line(&[(PaintStyle::Dim, &in_one_line(&format!("  {line}")))]);
+    for line in origin_lines(request.meta.as_ref()) {
+        screen.write_line(&[(PaintStyle::Dim, &escape_line_breaks(&format!("  {line}")))]);
     }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
@@ -39,25 +39,25 @@ pub(super) fn put(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let input = fields.raw_input.as_ref().filter(|_| !shows_itself);
     let input = input.map_or_else(String::new, |input| input_lines(kind, input));
     for line in input.lines() {
-        screen.line(&[(PaintStyle::Plain, "  "), (PaintStyle::Bold, line)]);
+        screen.write_line(&[(PaintStyle::Plain, "  "), (PaintStyle::Bold, line)]);
     }
     for item in content {
         if let ToolCallContent::Content(block) = item {
             let text = block_text(&block.content);
-            if repeats(text, &input) {
+            if repeats_command(text, &input) {
                 continue;
             }
             for line in text.lines() {
-                screen.line(&[(PaintStyle::Plain, "  "), (PaintStyle::Plain, line)]);
+                screen.write_line(&[(PaintStyle::Plain, "  "), (PaintStyle::Plain, line)]);
             }
         }
     }
-    show.diffs(&call.tool_call_id, content);
-    put_options(show, request);
+    show.show_diffs(&call.tool_call_id, content);
+    show_options(show, request);
 }
 
 /// Returns whether a text is a code block with just the command that the arguments show.
-fn repeats(text: &str, input: &str) -> bool {
+fn repeats_command(text: &str, input: &str) -> bool {
     let inside = text.trim_start_matches('`').strip_prefix("sh\n");
     let inside = inside.map(|inside| inside.trim_end_matches('`'));
     let behind =
@@ -66,22 +66,23 @@ fn repeats(text: &str, input: &str) -> bool {
 }
 
 /// Shows the answers, each with its key.
-pub(super) fn put_options(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
-    let keyed = keyed(&request.options);
+pub(super) fn show_options(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
+    let keyed = assign_keys(&request.options);
     for (key, option) in &keyed {
-        show.screen.line(&[
+        show.screen.write_line(&[
             (PaintStyle::Yellow, &format!("  {key}) ")),
-            (PaintStyle::Plain, &in_one_line(&option.name)),
+            (PaintStyle::Plain, &escape_line_breaks(&option.name)),
         ]);
     }
     let left = time_left(deadline(request.meta.as_ref()), show.clock.now());
     let keys: Vec<_> = keyed.iter().map(|(key, _)| key.as_str()).collect();
     let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
-    show.screen.question(&[(PaintStyle::Yellow, &question)]);
+    show.screen
+        .write_question(&[(PaintStyle::Yellow, &question)]);
 }
 
 /// Parses a line, or the end of input if `line` is none. The error text states what is wrong.
-pub(super) fn understand(
+pub(super) fn parse_answer(
     line: Option<&str>,
     options: &[PermissionOption],
 ) -> Result<RequestPermissionOutcome, String> {
@@ -89,11 +90,11 @@ pub(super) fn understand(
     if line.is_empty() {
         return Ok(refusal(options));
     }
-    let (keys, options): (Vec<_>, Vec<_>) = keyed(options).into_iter().unzip();
-    let chosen = position(&keys, line).and_then(|at| options.get(at));
+    let (keys, options): (Vec<_>, Vec<_>) = assign_keys(options).into_iter().unzip();
+    let chosen = key_position(&keys, line).and_then(|at| options.get(at));
     chosen
-        .map(|option| selected(option))
-        .ok_or_else(|| not_an_answer(&keys, &text::cut(line, SHOWN)))
+        .map(|option| selected_outcome(option))
+        .ok_or_else(|| invalid_key_message(&keys, &text::cut(line, SHOWN)))
 }
 
 /// The maximum number of characters of an invalid line that an error repeats.
@@ -104,10 +105,10 @@ pub(super) fn refusal(options: &[PermissionOption]) -> RequestPermissionOutcome 
     let of_kind = |kind| options.iter().find(move |option| option.kind == kind);
     of_kind(PermissionOptionKind::RejectOnce)
         .or_else(|| of_kind(PermissionOptionKind::RejectAlways))
-        .map_or(RequestPermissionOutcome::Cancelled, selected)
+        .map_or(RequestPermissionOutcome::Cancelled, selected_outcome)
 }
 
-fn selected(option: &PermissionOption) -> RequestPermissionOutcome {
+fn selected_outcome(option: &PermissionOption) -> RequestPermissionOutcome {
     RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
 }
 
@@ -118,11 +119,11 @@ mod tests {
     #[test]
     fn a_command_is_not_shown_twice() {
         let input = "$ rm 'a b'\nls\ncwd: \"/w\"";
-        assert!(repeats("```sh\nrm 'a b'\nls\n```", input));
+        assert!(repeats_command("```sh\nrm 'a b'\nls\n```", input));
         for other in ["```sh\nrm 'a b'\nl\n```", "rm 'a b'", "```sh\nls\n```", ""] {
-            assert!(!repeats(other, input), "{other}");
+            assert!(!repeats_command(other, input), "{other}");
         }
-        assert!(!repeats("```sh\nls\n```", ""));
+        assert!(!repeats_command("```sh\nls\n```", ""));
     }
 
     fn options() -> Vec<PermissionOption> {
@@ -136,7 +137,7 @@ mod tests {
         ]
     }
 
-    fn chosen(id: &str) -> Result<RequestPermissionOutcome, String> {
+    fn expected_choice(id: &str) -> Result<RequestPermissionOutcome, String> {
         let selected = SelectedPermissionOutcome::new(id.to_owned());
         Ok(RequestPermissionOutcome::Selected(selected))
     }
@@ -155,11 +156,15 @@ mod tests {
             ("\n", "reject_once"),
         ];
         for (typed, id) in table {
-            assert_eq!(understand(Some(typed), &options), chosen(id), "{typed:?}");
+            assert_eq!(
+                parse_answer(Some(typed), &options),
+                expected_choice(id),
+                "{typed:?}"
+            );
         }
-        assert_eq!(understand(None, &options), chosen("reject_once"));
+        assert_eq!(parse_answer(None, &options), expected_choice("reject_once"));
         for unclear in ["0", "1", "yes", "a", "A", "S", "W", "X", "no", "y n", "-1"] {
-            let typed = understand(Some(unclear), &options);
+            let typed = parse_answer(Some(unclear), &options);
             let told = format!("`{unclear}` is not an answer here: y, s, w, n or x");
             assert_eq!(typed, Err(told), "{unclear}");
         }

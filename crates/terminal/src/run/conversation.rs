@@ -33,16 +33,16 @@ use super::{
     RunTarget,
     keyboard::Keyboard,
     pair,
-    question::{RunQuestion, fill_in, withdrawn},
+    question::{RunQuestion, send_form_action, wait_for_withdrawal},
     show::TurnPrinter,
     turn_calls::TurnCalls,
 };
 use crate::{
-    console::note,
+    console::print_note,
     paint::PaintStyle,
     reading::{
         activity::{AgentActivity, lineage},
-        call::in_one_line,
+        call::escape_line_breaks,
     },
     signals::{Signal, Signals},
 };
@@ -117,7 +117,7 @@ impl Conversation {
         Ok(Self {
             show,
             quiet: request.quiet,
-            calls: TurnCalls::of_prompt(&request.prompt),
+            calls: TurnCalls::for_prompt(&request.prompt),
             keyboard,
             signals: Signals::listen().context("listening for signals")?,
             asked: None,
@@ -129,7 +129,7 @@ impl Conversation {
     }
 
     /// Runs the conversation and returns the exit code.
-    pub(super) async fn hold(
+    pub(super) async fn run(
         mut self,
         connect: AgentConnector<'_>,
         request: RunRequest,
@@ -146,14 +146,14 @@ impl Conversation {
             .v1()
             .on_receive_notification(
                 async move |it: SessionNotification, _| {
-                    tell(&heard, ConversationEvent::Update(Box::new(it.update))).await
+                    send_event(&heard, ConversationEvent::Update(Box::new(it.update))).await
                 },
                 on_receive_notification!(),
             )
             .on_receive_notification(
-                async move |it: UntypedMessage, _| match AgentActivity::of_notification(&it) {
+                async move |it: UntypedMessage, _| match AgentActivity::from_notification(&it) {
                     Some(activity) => {
-                        tell(&activities, ConversationEvent::Activity(activity)).await
+                        send_event(&activities, ConversationEvent::Activity(activity)).await
                     }
                     None => Ok(()),
                 },
@@ -162,14 +162,14 @@ impl Conversation {
             .on_receive_request(
                 async move |request: RequestPermissionRequest, to, _| {
                     let question = Box::new(RunQuestion::Permission(request, to));
-                    tell(&asks, ConversationEvent::Ask(question)).await
+                    send_event(&asks, ConversationEvent::Ask(question)).await
                 },
                 on_receive_request!(),
             )
             .on_receive_request(
                 async move |request: CreateElicitationRequest, to, _| {
                     let question = Box::new(RunQuestion::Form(request, to));
-                    tell(&forms, ConversationEvent::Ask(question)).await
+                    send_event(&forms, ConversationEvent::Ask(question)).await
                 },
                 on_receive_request!(),
             )
@@ -177,12 +177,12 @@ impl Conversation {
                 pair::transport(lines, queue, printed),
                 async |agent: ConnectionTo<Agent>| {
                     let talk = AgentLink { agent, steers };
-                    Ok(self.ask(&talk, &mut events, request).await)
+                    Ok(self.prompt_agent(&talk, &mut events, request).await)
                 },
             )
             .await;
         let written = self.show.screen.finish();
-        let code = match held.map_err(in_words)?? {
+        let code = match held.map_err(to_plain_error)?? {
             Some(end) => exit_code(end, self.calls.problem()),
             None => ExitCode::from(INTERRUPTED),
         };
@@ -191,16 +191,16 @@ impl Conversation {
     }
 
     /// Returns why the agent stopped; none if the user did not wait for it.
-    async fn ask(
+    async fn prompt_agent(
         &mut self,
         talk: &AgentLink,
         events: &mut mpsc::Receiver<ConversationEvent>,
         request: RunRequest,
     ) -> Result<Option<StopReason>> {
         let agent = &talk.agent;
-        let hello = agent.send_request(hello(request.profile, request.json));
-        hello.block_task().await.map_err(in_words)?;
-        let session = open(agent, request.start, request.cwd).await?;
+        let hello = agent.send_request(initialize_request(request.profile, request.json));
+        hello.block_task().await.map_err(to_plain_error)?;
+        let session = open_session(agent, request.start, request.cwd).await?;
         let prompt = vec![ContentBlock::Text(TextContent::new(request.prompt))];
         let ended = agent
             .send_request(PromptRequest::new(session.clone(), prompt))
@@ -215,11 +215,11 @@ impl Conversation {
                     self.cancel(agent, &session);
                 }
                 // While a question is open, nothing is printed below it.
-                Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
-                () = withdrawn(self.asked.as_deref()) => self.withdraw(),
-                line = self.keyboard.line(), if self.asked.is_some() || self.listening => {
+                Some(heard) = events.recv(), if self.asked.is_none() => self.handle_event(heard),
+                () = wait_for_withdrawal(self.asked.as_deref()) => self.withdraw(),
+                line = self.keyboard.next_line(), if self.asked.is_some() || self.listening => {
                     match &self.asked {
-                        Some(_) => self.typed(line.as_deref()),
+                        Some(_) => self.handle_answer(line.as_deref()),
                         None => self.steer(line.as_deref(), talk, &session),
                     }
                 }
@@ -227,56 +227,60 @@ impl Conversation {
                     // All events of the turn arrive before its end.
                     self.withdraw();
                     while let Ok(heard) = events.try_recv() {
-                        self.hear(heard);
+                        self.handle_event(heard);
                     }
-                    return Ok(Some(ended.map_err(in_words)?.stop_reason));
+                    return Ok(Some(ended.map_err(to_plain_error)?.stop_reason));
                 }
             }
         }
     }
 
-    fn hear(&mut self, heard: ConversationEvent) {
+    fn handle_event(&mut self, heard: ConversationEvent) {
         match heard {
             ConversationEvent::Update(update) => {
-                self.calls.take(&update);
-                self.quietly(|this| this.show.update(*update));
+                self.calls.apply_update(&update);
+                self.show_unless_quiet(|this| this.show.show_update(*update));
             }
             ConversationEvent::Line(params) => self.print(&params),
-            ConversationEvent::Activity(AgentActivity::Idle) => self.quietly(Self::wait),
+            ConversationEvent::Activity(AgentActivity::Idle) => {
+                self.show_unless_quiet(Self::handle_idle)
+            }
             ConversationEvent::Activity(activity) => {
-                self.quietly(|this| this.show.activity(&activity))
+                self.show_unless_quiet(|this| this.show.show_activity(&activity))
             }
             ConversationEvent::Undelivered(error) => {
-                let words = format!("not delivered: {}", in_one_line(&error.message));
-                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
+                let words = format!("not delivered: {}", escape_line_breaks(&error.message));
+                self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
             }
             ConversationEvent::Ask(question) if self.cancelled => question.cancel(),
             ConversationEvent::Ask(question) if question.withdrawal().is_cancelled() => {
-                self.too_late(*question)
+                self.close_question(*question)
             }
-            ConversationEvent::Ask(question) => self.put(question),
+            ConversationEvent::Ask(question) => self.ask_user(question),
         }
     }
 
     /// Shows something that `--quiet` leaves out.
-    fn quietly(&mut self, show: impl FnOnce(&mut Self)) {
+    fn show_unless_quiet(&mut self, show: impl FnOnce(&mut Self)) {
         self.show.screen.mute(self.quiet);
         show(self);
         self.show.screen.mute(false);
     }
 
     fn print(&mut self, params: &RawValue) {
-        self.show.screen.output(&format!("{}\n", params.get()));
+        self.show
+            .screen
+            .write_output(&format!("{}\n", params.get()));
         // Updates of kinds that the SDK does not know concern no call.
         if let Ok(line) = serde_json::from_str::<SessionNotification>(params.get()) {
-            self.calls.take(&line.update);
+            self.calls.apply_update(&line.update);
         }
     }
 
     /// Handles the agent's wait for more to do: from now on, typed lines are sent to it. Not earlier: the
     /// system stops a background program that reads its terminal, and without a question there was no need
     /// to read.
-    fn wait(&mut self) {
+    fn handle_idle(&mut self) {
         if self.waited || self.cancelled {
             return;
         }
@@ -287,7 +291,7 @@ impl Conversation {
             false => "the agent waits; Ctrl-C ends it",
         };
         let line = [(PaintStyle::Dim, "· "), (PaintStyle::Dim, words)];
-        self.show.screen.line(&line);
+        self.show.screen.write_line(&line);
     }
 
     /// Sends a line to the agent. At the end of input, stops reading lines.
@@ -296,7 +300,7 @@ impl Conversation {
             self.listening = false;
             return;
         };
-        self.show.screen.answered();
+        self.show.screen.mark_line_ended();
         let content = line.trim();
         if content.is_empty() {
             return;
@@ -313,7 +317,7 @@ impl Conversation {
         let sent = talk.agent.send_request(request);
         // A closed connection is noticed elsewhere.
         let _ = sent.on_receiving_result(async move |result| match result {
-            Err(error) => tell(&steers, ConversationEvent::Undelivered(error)).await,
+            Err(error) => send_event(&steers, ConversationEvent::Undelivered(error)).await,
             Ok(_) => Ok(()),
         });
     }
@@ -321,12 +325,12 @@ impl Conversation {
     /// Closes the open question, so that the next one can be shown.
     fn withdraw(&mut self) {
         if let Some(question) = self.asked.take() {
-            self.too_late(*question);
+            self.close_question(*question);
         }
     }
 
     /// Shows that a question is over, and why.
-    fn too_late(&mut self, question: RunQuestion) {
+    fn close_question(&mut self, question: RunQuestion) {
         /// Tolerance for clocks that differ by some milliseconds.
         const ABOUT: Timestamp = 500;
         let now = self.show.clock.now() + ABOUT;
@@ -334,17 +338,17 @@ impl Conversation {
             Some(deadline) if deadline <= now => "nobody answered in time",
             _ => "no longer asked",
         };
-        let words = format!("{how}: {}", in_one_line(question.title()));
-        self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
-        question.let_go();
+        let words = format!("{how}: {}", escape_line_breaks(question.title()));
+        self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
+        question.confirm_withdrawal();
     }
 
     /// Shows a question, or rejects it and shows why.
-    fn put(&mut self, question: Box<RunQuestion>) {
+    fn ask_user(&mut self, question: Box<RunQuestion>) {
         let present = self.keyboard.is_present();
         if present {
             self.keyboard.forget();
-            if question.put(&mut self.show) {
+            if question.show(&mut self.show) {
                 self.asked = Some(question);
                 return;
             }
@@ -352,15 +356,15 @@ impl Conversation {
         let title = question.title().to_owned();
         match *question {
             RunQuestion::Permission(request, to) => {
-                let title = in_one_line(&title);
-                self.calls.refused(&title);
+                let title = escape_line_breaks(&title);
+                self.calls.record_rejection(&title);
                 let words = format!("refused, as there is no terminal to ask on: {title}");
-                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
+                self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
                 // Calls of workers have no line of their own; other calls show this hint when they fail.
                 let unseen = !lineage(request.meta.as_ref()).is_empty();
                 if unseen && !std::mem::replace(&mut self.hinted, true) {
                     let hint = "  what may run unasked is for --mode and --policy to say";
-                    self.show.screen.line(&[(PaintStyle::Dim, hint)]);
+                    self.show.screen.write_line(&[(PaintStyle::Dim, hint)]);
                 }
                 // An error and no refusal: the journal must not record that a person refused.
                 let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
@@ -372,22 +376,22 @@ impl Conversation {
                     false => "as there is no terminal to ask on",
                 };
                 let words = format!("declined, {why}: {title}");
-                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
-                fill_in(to, ElicitationAction::Decline);
+                self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
+                send_form_action(to, ElicitationAction::Decline);
             }
         }
     }
 
-    fn typed(&mut self, line: Option<&str>) {
+    fn handle_answer(&mut self, line: Option<&str>) {
         let Some(question) = self.asked.take() else {
             return;
         };
         if line.is_some() {
-            self.show.screen.answered();
+            self.show.screen.mark_line_ended();
         }
         if let Err((question, why)) = question.answer(line) {
-            self.show.screen.line(&[(PaintStyle::Yellow, &why)]);
-            question.put_answers(&mut self.show);
+            self.show.screen.write_line(&[(PaintStyle::Yellow, &why)]);
+            question.show_answers(&mut self.show);
             self.asked = Some(question);
         }
     }
@@ -397,7 +401,7 @@ impl Conversation {
         if let Some(question) = self.asked.take() {
             question.cancel();
         }
-        self.show.screen.line(&[(
+        self.show.screen.write_line(&[(
             PaintStyle::Yellow,
             "cancelling; Ctrl-C again leaves at once",
         )]);
@@ -406,7 +410,10 @@ impl Conversation {
     }
 }
 
-async fn tell(to: &mpsc::Sender<ConversationEvent>, heard: ConversationEvent) -> Result<(), Error> {
+async fn send_event(
+    to: &mpsc::Sender<ConversationEvent>,
+    heard: ConversationEvent,
+) -> Result<(), Error> {
     // The receiver is closed while the program exits.
     let _ = to.send(heard).await;
     Ok(())
@@ -423,7 +430,7 @@ struct InjectRequest<'a> {
 
 /// Returns our client info and capabilities. It declares the profile: only to a client that does, the agent
 /// offers every scope of a permission.
-fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
+fn initialize_request(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
     let profile = match profile {
         ProfileChoice::Auto => None,
         ProfileChoice::Harn => Some("harn"),
@@ -445,20 +452,24 @@ fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
         ))
 }
 
-async fn open(agent: &ConnectionTo<Agent>, start: RunTarget, cwd: PathBuf) -> Result<SessionId> {
+async fn open_session(
+    agent: &ConnectionTo<Agent>,
+    start: RunTarget,
+    cwd: PathBuf,
+) -> Result<SessionId> {
     let (id, roots, mode) = match start {
         RunTarget::New => {
             let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
-            return Ok(new.await.map_err(in_words)?.session_id);
+            return Ok(new.await.map_err(to_plain_error)?.session_id);
         }
         RunTarget::Stored { id, roots, mode } => (SessionId::new(id.as_str()), roots, mode),
     };
     let resume = ResumeSessionRequest::new(id.clone(), cwd).additional_directories(roots);
     let resumed = agent.send_request(resume).block_task().await;
-    resumed.map_err(in_words)?;
+    resumed.map_err(to_plain_error)?;
     if let Some(mode) = mode {
         let set = agent.send_request(SetSessionModeRequest::new(id.clone(), mode.id()));
-        set.block_task().await.map_err(in_words)?;
+        set.block_task().await.map_err(to_plain_error)?;
     }
     Ok(id)
 }
@@ -467,17 +478,17 @@ fn exit_code(end: StopReason, problem: Option<&str>) -> ExitCode {
     let words = match (end, problem) {
         (StopReason::EndTurn, None) => return ExitCode::SUCCESS,
         (StopReason::EndTurn, Some(problem)) => problem,
-        (end, _) => match stopped(end) {
+        (end, _) => match stop_message(end) {
             Some(words) => words,
             None => return ExitCode::from(INTERRUPTED),
         },
     };
-    note(words);
+    print_note(words);
     ExitCode::FAILURE
 }
 
 /// Returns why the agent stopped early; none if it was cancelled.
-fn stopped(end: StopReason) -> Option<&'static str> {
+fn stop_message(end: StopReason) -> Option<&'static str> {
     Some(match end {
         StopReason::Cancelled => return None,
         StopReason::MaxTokens => "the agent reached its token limit",
@@ -488,7 +499,7 @@ fn stopped(end: StopReason) -> Option<&'static str> {
 }
 
 /// Keeps the message of a protocol error, without code and data.
-fn in_words(error: Error) -> anyhow::Error {
+fn to_plain_error(error: Error) -> anyhow::Error {
     anyhow!(error.message)
 }
 
@@ -517,7 +528,7 @@ turns:
 "#;
 
     /// Returns the screen after a turn of a scenario in which a user typed these lines.
-    fn shown(scenario: &str, typed: &[&str]) -> String {
+    fn run_scenario(scenario: &str, typed: &[&str]) -> String {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("scenario.yaml");
         fs::write(&file, scenario).unwrap();
@@ -529,7 +540,7 @@ turns:
         };
         let hub = hub(ScriptAgent::load(&file).unwrap(), &options);
         let paper = CapturedOutput::default();
-        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let screen = RunScreen::new_shared(Box::new(paper.clone()), false);
         let show = TurnPrinter::new(screen, work.clone(), SystemClock::new());
         // The sender stays open: the user is present to the end.
         let (hands, lines) = mpsc::channel(8);
@@ -551,12 +562,12 @@ turns:
                 quiet: false,
                 no_color: true,
             };
-            let keyboard = Keyboard::typed_on(lines);
+            let keyboard = Keyboard::from_lines(lines);
             let conversation = Conversation::new(show, keyboard, &request).unwrap();
             let connect = |incoming, outgoing| {
                 tokio::spawn(serve_connection(hub.clone(), config, incoming, outgoing));
             };
-            conversation.hold(Box::new(connect), request).await.unwrap();
+            conversation.run(Box::new(connect), request).await.unwrap();
             hub.shutdown().await;
         });
         drop(hands);
@@ -576,7 +587,7 @@ turns:
       - seam: turn_start
       - say: "Over."
 "#;
-        let text = shown(scenario, &["\n", " left \n"]);
+        let text = run_scenario(scenario, &["\n", " left \n"]);
         let waits = "· the agent waits; type a line to say something to it, Ctrl-C ends it\n";
         let at = |words: &str| {
             assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
@@ -596,7 +607,7 @@ turns:
     #[test]
     fn a_withdrawn_question_is_replaced_by_the_next() {
         // The user is present and types nothing.
-        let text = shown(SCENARIO, &[]);
+        let text = run_scenario(SCENARIO, &[]);
         let at = |words: &str| {
             text.find(words)
                 .unwrap_or_else(|| panic!("{words}: {text}"))

@@ -25,36 +25,36 @@ const MARK: (PaintStyle, &str) = (PaintStyle::Cyan, "» ");
 
 impl ActiveJobs {
     /// Returns whether the lines of a worker already show an entry of the plan.
-    pub(super) fn tells(&self, entry: &str) -> bool {
+    pub(super) fn shows_task(&self, entry: &str) -> bool {
         self.tasks.iter().any(|task| task.starts_with(entry))
     }
 }
 
 impl TurnPrinter {
     /// Shows an activity of the agent.
-    pub(super) fn activity(&mut self, activity: &AgentActivity) {
+    pub(super) fn show_activity(&mut self, activity: &AgentActivity) {
         match activity {
-            AgentActivity::Job(job) => self.job(job),
+            AgentActivity::Job(job) => self.show_job(job),
             AgentActivity::Note(words) => {
                 let line = [
                     (PaintStyle::Dim, "· "),
                     (PaintStyle::Dim, &*one_line(words)),
                 ];
-                self.screen.line(&line);
+                self.screen.write_line(&line);
             }
             AgentActivity::Warning(words) => {
                 let line = [
                     (PaintStyle::Yellow, "! "),
                     (PaintStyle::Plain, &*one_line(words)),
                 ];
-                self.screen.line(&line);
+                self.screen.write_line(&line);
             }
             // The conversation shows this once, with the keys that apply.
             AgentActivity::Idle => {}
         }
     }
 
-    fn job_started(&mut self, job: &Job) {
+    fn show_job_start(&mut self, job: &Job) {
         self.crew.began.insert(job.id.clone(), self.clock.elapsed());
         let name = one_line(&job.name);
         let Some(task) = &job.task else {
@@ -65,7 +65,7 @@ impl TurnPrinter {
             self.crew.tasks.push(task.clone());
         }
         let more = [(PaintStyle::Plain, ", "), (PaintStyle::Plain, &*name)];
-        if !self.screen.go_on(STARTED, &more) {
+        if !self.screen.continue_line(STARTED, &more) {
             let first = [
                 MARK,
                 (PaintStyle::Plain, "started "),
@@ -76,15 +76,16 @@ impl TurnPrinter {
     }
 
     /// Shows how a job ended: on the line of its start if that is the last line, else on a new one.
-    fn job(&mut self, job: &Job) {
+    fn show_job(&mut self, job: &Job) {
         let (style, mark, reason) = match &job.state {
-            JobState::Running => return self.job_started(job),
+            JobState::Running => return self.show_job_start(job),
             JobState::Done(words) => (PaintStyle::Green, "  ✓ ", *words),
             JobState::Cancelled => (PaintStyle::Yellow, "  ✗ ", "cancelled"),
             JobState::Failed(reason) => (PaintStyle::Red, "  ✗ ", reason.as_str()),
         };
         let began = self.crew.began.remove(&job.id);
-        let took = began.map(|began| text::duration((self.clock.elapsed() - began).as_millis()));
+        let took =
+            began.map(|began| text::format_duration((self.clock.elapsed() - began).as_millis()));
         let took = took.unwrap_or_default();
         let reason = one_line(reason);
         let space = match took.is_empty() || reason.is_empty() {
@@ -100,7 +101,7 @@ impl TurnPrinter {
         if !self.screen.end_line(&job.id, &tail) {
             let title = job.title();
             let head = [MARK, (PaintStyle::Plain, &*one_line(&title))];
-            self.screen.line(&[&head[..], &tail].concat());
+            self.screen.write_line(&[&head[..], &tail].concat());
         }
     }
 }

@@ -6,16 +6,16 @@ use super::{ask::SHOWN, show::TurnPrinter};
 use crate::{
     paint::PaintStyle,
     reading::{
-        call::in_one_line,
-        form::{FormField, field},
-        permission_keys::not_an_answer,
+        call::escape_line_breaks,
+        form::{FormField, required_field},
+        permission_keys::invalid_key_message,
     },
     text,
 };
 
 /// Shows the question; returns false if a line cannot answer it.
-pub(super) fn put(show: &mut TurnPrinter, request: &CreateElicitationRequest) -> bool {
-    if field(request).is_none() {
+pub(super) fn show_question(show: &mut TurnPrinter, request: &CreateElicitationRequest) -> bool {
+    if required_field(request).is_none() {
         return false;
     }
     for (at, line) in request.message.lines().enumerate() {
@@ -24,28 +24,28 @@ pub(super) fn put(show: &mut TurnPrinter, request: &CreateElicitationRequest) ->
             _ => ("  ", PaintStyle::Plain),
         };
         show.screen
-            .line(&[(PaintStyle::Yellow, mark), (style, line)]);
+            .write_line(&[(PaintStyle::Yellow, mark), (style, line)]);
     }
-    put_field(show, request);
+    show_field(show, request);
     true
 }
 
 /// Returns the error text for a line that is no answer.
-pub(super) fn not_understood(request: &CreateElicitationRequest, typed: &str) -> String {
-    let keys: &[&str] = match field(request) {
+pub(super) fn invalid_answer_message(request: &CreateElicitationRequest, typed: &str) -> String {
+    let keys: &[&str] = match required_field(request) {
         Some((_, FormField::Decision)) => &["y", "n"],
         _ => &[],
     };
-    not_an_answer(keys, &text::cut(typed.trim(), SHOWN))
+    invalid_key_message(keys, &text::cut(typed.trim(), SHOWN))
 }
 
 /// Shows the valid answers.
-pub(super) fn put_field(show: &mut TurnPrinter, request: &CreateElicitationRequest) {
-    let Some((_, field)) = field(request) else {
+pub(super) fn show_field(show: &mut TurnPrinter, request: &CreateElicitationRequest) {
+    let Some((_, field)) = required_field(request) else {
         return;
     };
     let otherwise = |default: Option<String>| match default {
-        Some(default) => format!("Enter for {}", in_one_line(&default)),
+        Some(default) => format!("Enter for {}", escape_line_breaks(&default)),
         None => "Enter for no answer".to_owned(),
     };
     let question = match field {
@@ -53,13 +53,14 @@ pub(super) fn put_field(show: &mut TurnPrinter, request: &CreateElicitationReque
         FormField::Text(default) => format!("your answer, or {}: ", otherwise(default)),
         FormField::Choice(choices, default) => {
             for (at, choice) in choices.iter().enumerate() {
-                show.screen.line(&[
+                show.screen.write_line(&[
                     (PaintStyle::Yellow, &format!("  {}) ", at + 1)),
-                    (PaintStyle::Plain, &in_one_line(choice)),
+                    (PaintStyle::Plain, &escape_line_breaks(choice)),
                 ]);
             }
             format!("1 to {}, or {}: ", choices.len(), otherwise(default))
         }
     };
-    show.screen.question(&[(PaintStyle::Yellow, &question)]);
+    show.screen
+        .write_question(&[(PaintStyle::Yellow, &question)]);
 }

@@ -39,10 +39,10 @@ impl Keyboard {
 
     /// Creates a keyboard that returns these lines.
     #[cfg(test)]
-    pub(super) fn typed_on(mut lines: mpsc::Receiver<String>) -> Self {
+    pub(super) fn from_lines(mut lines: mpsc::Receiver<String>) -> Self {
         let mut keyboard = Self::new(true);
         let typed = iter::from_fn(move || lines.blocking_recv());
-        keyboard.lines = Some(listen(stamped(typed, keyboard.forgotten.clone())));
+        keyboard.lines = Some(listen(stamp_lines(typed, keyboard.forgotten.clone())));
         keyboard
     }
 
@@ -63,14 +63,14 @@ impl Keyboard {
     }
 
     /// Returns the next line; none at the end of input. Cancel safe.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(super) async fn next_line(&mut self) -> Option<String> {
         let forgotten = &self.forgotten;
         let lines = self.lines.get_or_insert_with(|| {
             let typed = iter::from_fn(|| {
                 let mut line = String::new();
                 matches!(io::stdin().read_line(&mut line), Ok(1..)).then_some(line)
             });
-            listen(stamped(typed, forgotten.clone()))
+            listen(stamp_lines(typed, forgotten.clone()))
         });
         loop {
             let line = lines.recv().await?;
@@ -82,7 +82,7 @@ impl Keyboard {
 }
 
 /// Adds the number of `forget` calls to each line.
-fn stamped(
+fn stamp_lines(
     typed: impl Iterator<Item = String>,
     forgotten: Arc<AtomicUsize>,
 ) -> impl Iterator<Item = TypedLine> {
@@ -120,7 +120,7 @@ mod tests {
         let (read, was_read) = sync_channel(8);
         let mut keyboard = Keyboard::new(true);
         let typed = typed.into_iter().map(str::to_owned);
-        let typed = stamped(typed, keyboard.forgotten.clone());
+        let typed = stamp_lines(typed, keyboard.forgotten.clone());
         let told = typed.inspect(move |line| read.send(line.text.clone()).unwrap());
         keyboard.lines = Some(listen(told));
 
@@ -131,11 +131,11 @@ mod tests {
         }
         keyboard.forget();
         hands.send("answer").unwrap();
-        assert_eq!(keyboard.line().await.as_deref(), Some("answer"));
+        assert_eq!(keyboard.next_line().await.as_deref(), Some("answer"));
 
         // Lines typed ahead and not forgotten stay.
         hands.send("next").unwrap();
-        assert_eq!(keyboard.line().await.as_deref(), Some("next"));
+        assert_eq!(keyboard.next_line().await.as_deref(), Some("next"));
 
         hands.send("late").unwrap();
         assert_eq!(was_read.recv().unwrap(), "answer");
@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(was_read.recv().unwrap(), "late");
         keyboard.forget();
         drop(hands);
-        assert_eq!(keyboard.line().await, None);
+        assert_eq!(keyboard.next_line().await, None);
     }
 }

@@ -72,11 +72,11 @@ pub fn run<'a>(
     let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
     let mut show = TurnPrinter::new(screen, request.cwd.clone(), clock);
     show.prints_output = prints;
-    hold(show, request, Box::new(connect))
+    run_conversation(show, request, Box::new(connect))
 }
 
 /// Not generic, so that this crate compiles the client.
-fn hold(
+fn run_conversation(
     show: TurnPrinter,
     request: RunRequest,
     connect: AgentConnector<'_>,
@@ -84,7 +84,7 @@ fn hold(
     Box::pin(async move {
         let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
         let conversation = Conversation::new(show, keyboard, &request)?;
-        conversation.hold(connect, request).await
+        conversation.run(connect, request).await
     })
 }
 
@@ -93,9 +93,9 @@ fn hold(
 fn screen(json: bool, no_color: bool) -> RunScreen {
     let stdout = io::stdout();
     if stdout.is_terminal() && !json {
-        RunScreen::shared(Box::new(stdout), !no_color)
+        RunScreen::new_shared(Box::new(stdout), !no_color)
     } else {
         let colour = !no_color && io::stderr().is_terminal();
-        RunScreen::split(Box::new(stdout), Box::new(io::stderr()), colour)
+        RunScreen::new_split(Box::new(stdout), Box::new(io::stderr()), colour)
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct PrintedOutput {
 
 /// Returns the output of a call; none if its content is something else, such as the reason of a refusal. The
 /// content shows the end of a long output; the whole is in a file that the result names.
-pub(super) fn printed(
+pub(super) fn parse_output(
     content: &[ToolCallContent],
     result: Option<&Value>,
 ) -> Option<PrintedOutput> {
@@ -32,13 +32,13 @@ pub(super) fn printed(
         _ => None,
     });
     Some(PrintedOutput {
-        text: first.and_then(without_fences)?.to_owned(),
+        text: first.and_then(strip_fences)?.to_owned(),
         is_cut: fact("truncated").and_then(Value::as_bool) == Some(true),
     })
 }
 
 /// Returns the text inside a code block.
-fn without_fences(text: &str) -> Option<&str> {
+fn strip_fences(text: &str) -> Option<&str> {
     if text == "No output.\n" {
         return Some("");
     }
@@ -67,13 +67,13 @@ mod tests {
                     start,
                     incomplete: false,
                 };
-                assert_eq!(without_fences(&output.to_markdown()), Some(text));
+                assert_eq!(strip_fences(&output.to_markdown()), Some(text));
             }
         }
         let none = CommandOutput::default().to_markdown();
-        assert_eq!(without_fences(&none), Some(""));
+        assert_eq!(strip_fences(&none), Some(""));
         for text in ["plain\n", "the call was refused", "`x`\n", ""] {
-            assert_eq!(without_fences(text), None);
+            assert_eq!(strip_fences(text), None);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn transport(
         (queue, VecDeque::<String>::new(), stream_lines),
         async |(mut queue, mut ready, stream_lines)| loop {
             while let Some(line) = ready.pop_front() {
-                let aside = stream_lines.as_ref().zip(of_stream(&line));
+                let aside = stream_lines.as_ref().zip(parse_stream_line(&line));
                 let Some((stream_lines, heard)) = aside else {
                     return Some((Ok::<_, io::Error>(line), (queue, ready, stream_lines)));
                 };
@@ -46,7 +46,7 @@ pub(super) fn transport(
 }
 
 /// Parses a notification of a session's stream; none for requests, responses and other notifications.
-fn of_stream(line: &str) -> Option<ConversationEvent> {
+fn parse_stream_line(line: &str) -> Option<ConversationEvent> {
     #[derive(Deserialize)]
     struct StreamNotification<'a> {
         id: Option<IgnoredAny>,

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::console::wrong_use;
+use crate::console::as_command_line_error;
 
 /// The maximum length in bytes; a longer input is a mistake.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -16,31 +16,33 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 pub fn read_prompt(words: &[String]) -> Result<String> {
     let prompt = match words {
         [] if io::stdin().is_terminal() => {
-            return Err(wrong_use(anyhow!(
+            return Err(as_command_line_error(anyhow!(
                 "there is no prompt; write it behind the flags, as in `harn-serve run where is main`, \
                  or send it to stdin"
             )));
         }
-        [] => all_of(io::stdin().lock())?,
-        [dash] if dash == "-" => all_of(io::stdin().lock())?,
+        [] => read_all(io::stdin().lock())?,
+        [dash] if dash == "-" => read_all(io::stdin().lock())?,
         words => words.join(" "),
     };
     if prompt.trim().is_empty() {
-        return Err(wrong_use(anyhow!("the prompt is empty; say what to ask")));
+        return Err(as_command_line_error(anyhow!(
+            "the prompt is empty; say what to ask"
+        )));
     }
     Ok(prompt)
 }
 
-fn all_of(input: impl Read) -> Result<String> {
+fn read_all(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
     let read = input.take(LONGEST + 1).read_to_end(&mut bytes);
     read.context("reading the prompt from stdin")?;
     if bytes.len() as u64 > LONGEST {
         let error = anyhow!("the prompt on stdin is longer than 16 MiB");
-        return Err(wrong_use(error));
+        return Err(as_command_line_error(error));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| wrong_use(anyhow!("the prompt on stdin is not UTF-8 text")))?;
+        .map_err(|_| as_command_line_error(anyhow!("the prompt on stdin is not UTF-8 text")))?;
     // A typed text ends with a line break that is not part of the prompt.
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
@@ -51,11 +53,11 @@ mod tests {
 
     #[test]
     fn stdin_must_be_short_utf8_text() {
-        let read = |bytes: &[u8]| all_of(bytes).map_err(|error| error.to_string());
+        let read = |bytes: &[u8]| read_all(bytes).map_err(|error| error.to_string());
         assert_eq!(read(b" a\nb\r\n\n").as_deref(), Ok(" a\nb"));
         assert!(read(b"\xff").unwrap_err().contains("not UTF-8"));
         let long = io::repeat(b'a').take(LONGEST + 5);
-        let long = all_of(long).unwrap_err().to_string();
+        let long = read_all(long).unwrap_err().to_string();
         assert!(long.contains("longer than 16 MiB"), "{long}");
     }
 }

@@ -13,7 +13,7 @@ use agent_client_protocol::{
 use harn_model::Timestamp;
 
 use super::{ask, form, show::TurnPrinter};
-use crate::reading::{activity::deadline, form::understand};
+use crate::reading::{activity::deadline, form::parse_answer};
 
 pub(super) enum RunQuestion {
     Permission(
@@ -29,20 +29,20 @@ pub(super) enum RunQuestion {
 
 impl RunQuestion {
     /// Shows the question; returns false if a line cannot answer it.
-    pub(super) fn put(&self, show: &mut TurnPrinter) -> bool {
+    pub(super) fn show(&self, show: &mut TurnPrinter) -> bool {
         match self {
             Self::Permission(request, _) => {
-                ask::put(show, request);
+                ask::show_question(show, request);
                 true
             }
-            Self::Form(request, _) => form::put(show, request),
+            Self::Form(request, _) => form::show_question(show, request),
         }
     }
 
-    pub(super) fn put_answers(&self, show: &mut TurnPrinter) {
+    pub(super) fn show_answers(&self, show: &mut TurnPrinter) {
         match self {
-            Self::Permission(request, _) => ask::put_options(show, request),
-            Self::Form(request, _) => form::put_field(show, request),
+            Self::Permission(request, _) => ask::show_options(show, request),
+            Self::Form(request, _) => form::show_field(show, request),
         }
     }
 
@@ -50,14 +50,14 @@ impl RunQuestion {
     /// is no answer.
     pub(super) fn answer(self: Box<Self>, line: Option<&str>) -> Result<(), (Box<Self>, String)> {
         match *self {
-            Self::Permission(request, to) => match ask::understand(line, &request.options) {
-                Ok(outcome) => permit(to, outcome),
+            Self::Permission(request, to) => match ask::parse_answer(line, &request.options) {
+                Ok(outcome) => send_outcome(to, outcome),
                 Err(why) => return Err((Box::new(Self::Permission(request, to)), why)),
             },
-            Self::Form(request, to) => match understand(line, &request) {
-                Some(action) => fill_in(to, action),
+            Self::Form(request, to) => match parse_answer(line, &request) {
+                Some(action) => send_form_action(to, action),
                 None => {
-                    let why = form::not_understood(&request, line.unwrap_or_default());
+                    let why = form::invalid_answer_message(&request, line.unwrap_or_default());
                     return Err((Box::new(Self::Form(request, to)), why));
                 }
             },
@@ -67,8 +67,8 @@ impl RunQuestion {
 
     pub(super) fn cancel(self) {
         match self {
-            Self::Permission(_, to) => permit(to, RequestPermissionOutcome::Cancelled),
-            Self::Form(_, to) => fill_in(to, ElicitationAction::Cancel),
+            Self::Permission(_, to) => send_outcome(to, RequestPermissionOutcome::Cancelled),
+            Self::Form(_, to) => send_form_action(to, ElicitationAction::Cancel),
         }
     }
 
@@ -100,7 +100,7 @@ impl RunQuestion {
     }
 
     /// Confirms the withdrawal to the agent, which does not wait for this.
-    pub(super) fn let_go(self) {
+    pub(super) fn confirm_withdrawal(self) {
         let gone = Error::request_cancelled();
         let _ = match self {
             Self::Permission(_, to) => to.respond_with_error(gone),
@@ -109,19 +109,22 @@ impl RunQuestion {
     }
 }
 
-pub(super) async fn withdrawn(question: Option<&RunQuestion>) {
+pub(super) async fn wait_for_withdrawal(question: Option<&RunQuestion>) {
     match question {
         Some(question) => question.withdrawal().cancelled().await,
         None => std::future::pending().await,
     }
 }
 
-fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
+fn send_outcome(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
     // The agent may have continued without the answer.
     let _ = to.respond(RequestPermissionResponse::new(outcome));
 }
 
-pub(super) fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) {
+pub(super) fn send_form_action(
+    to: Responder<CreateElicitationResponse>,
+    action: ElicitationAction,
+) {
     // The same applies here.
     let _ = to.respond(CreateElicitationResponse::new(action));
 }

@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
 };
 
-use crate::paint::{PaintStyle, TextPainter, visible};
+use crate::paint::{PaintStyle, TextPainter, escape_controls};
 
 /// The kind of a stretch of output. A blank line separates two different kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct OutputStream {
 }
 
 impl RunScreen {
-    pub(super) fn shared(to: Box<dyn Write>, colour: bool) -> Self {
+    pub(super) fn new_shared(to: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: None,
             notes: OutputStream::new(to, true),
@@ -53,10 +53,10 @@ impl RunScreen {
     }
 
     /// Writes the answer to one stream and the rest to another.
-    pub(super) fn split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
+    pub(super) fn new_split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: Some(OutputStream::new(answer, false)),
-            ..Self::shared(notes, colour)
+            ..Self::new_shared(notes, colour)
         }
     }
 
@@ -71,85 +71,85 @@ impl RunScreen {
     }
 
     /// Returns the stream of the answer.
-    fn answers(&mut self) -> &mut OutputStream {
+    fn answer_stream(&mut self) -> &mut OutputStream {
         self.answer.as_mut().unwrap_or(&mut self.notes)
     }
 
     /// Writes the output of a command as the answer.
-    pub(super) fn output(&mut self, text: &str) {
-        let stream = self.answers();
+    pub(super) fn write_output(&mut self, text: &str) {
+        let stream = self.answer_stream();
         stream.end_line();
         if !text.is_empty() {
-            stream.put(&stream.harmless(text));
+            stream.write_raw(&stream.escape_for_stream(text));
         }
     }
 
     /// Writes a chunk of a message that is not the answer.
-    pub(super) fn remark(&mut self, text: &str) {
+    pub(super) fn write_remark(&mut self, text: &str) {
         if !self.muted {
             self.notes
-                .text(OutputSection::Answer, text, PaintStyle::Plain, self.paint);
+                .write_text(OutputSection::Answer, text, PaintStyle::Plain, self.paint);
         }
     }
 
     /// Writes a chunk of the answer.
-    pub(super) fn answer(&mut self, text: &str) {
+    pub(super) fn write_answer(&mut self, text: &str) {
         let paint = self.paint;
-        self.answers()
-            .text(OutputSection::Answer, text, PaintStyle::Plain, paint);
+        self.answer_stream()
+            .write_text(OutputSection::Answer, text, PaintStyle::Plain, paint);
     }
 
     /// Writes a chunk of a thought.
-    pub(super) fn thought(&mut self, text: &str) {
+    pub(super) fn write_thought(&mut self, text: &str) {
         if self.muted {
             return;
         }
         self.pause_answer();
         self.notes
-            .text(OutputSection::Thought, text, PaintStyle::Dim, self.paint);
+            .write_text(OutputSection::Thought, text, PaintStyle::Dim, self.paint);
     }
 
     /// Ends the current thought, so that the next text begins another.
-    pub(super) fn next_thought(&mut self) {
+    pub(super) fn end_thought(&mut self) {
         if self.notes.section == Some(OutputSection::Thought) {
             self.notes.end_line();
         }
     }
 
     /// Writes a whole line.
-    pub(super) fn line(&mut self, parts: &[(PaintStyle, &str)]) {
-        self.note(parts, "\n", None);
+    pub(super) fn write_line(&mut self, parts: &[(PaintStyle, &str)]) {
+        self.write_note(parts, "\n", None);
     }
 
     /// Begins a line that `whose` may continue or end.
     pub(super) fn begin_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) {
-        self.note(parts, "", Some(whose));
+        self.write_note(parts, "", Some(whose));
     }
 
     /// Shows a question; the user types the answer on the same line.
-    pub(super) fn question(&mut self, parts: &[(PaintStyle, &str)]) {
-        self.note(parts, "", None);
+    pub(super) fn write_question(&mut self, parts: &[(PaintStyle, &str)]) {
+        self.write_note(parts, "", None);
     }
 
     /// Begins a new line, writes `end` after it, and records `whose` as its owner.
-    fn note(&mut self, parts: &[(PaintStyle, &str)], end: &str, whose: Option<&str>) {
+    fn write_note(&mut self, parts: &[(PaintStyle, &str)], end: &str, whose: Option<&str>) {
         if self.muted {
             return;
         }
         self.pause_answer();
-        let line = self.painted(parts) + end;
-        self.notes.enter(OutputSection::Notes);
+        let line = self.paint_parts(parts) + end;
+        self.notes.enter_section(OutputSection::Notes);
         self.notes.end_line();
-        self.notes.put(&line);
+        self.notes.write_raw(&line);
         self.notes.open = whose.map(str::to_owned);
     }
 
     /// Continues the line that `whose` began; returns false if something else was printed since.
-    pub(super) fn go_on(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
-        let more = self.painted(parts);
+    pub(super) fn continue_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
+        let more = self.paint_parts(parts);
         let is_open = self.notes.open.as_deref() == Some(whose);
         if is_open {
-            self.notes.put(&more);
+            self.notes.write_raw(&more);
             self.notes.open = Some(whose.to_owned());
         }
         is_open
@@ -157,7 +157,7 @@ impl RunScreen {
 
     /// Ends the line that `whose` began; returns false if something else was printed since.
     pub(super) fn end_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
-        let is_open = self.go_on(whose, parts);
+        let is_open = self.continue_line(whose, parts);
         if is_open {
             self.notes.end_line();
         }
@@ -165,14 +165,14 @@ impl RunScreen {
     }
 
     /// Records that the user ended the current line with Enter.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn mark_line_ended(&mut self) {
         self.notes.mid_line = false;
         self.notes.open = None;
     }
 
     /// Begins a new message with the next text of the agent.
     pub(super) fn pause_answer(&mut self) {
-        let stream = self.answers();
+        let stream = self.answer_stream();
         stream.apart |= stream.section == Some(OutputSection::Answer);
     }
 
@@ -182,12 +182,14 @@ impl RunScreen {
         for stream in self.answer.iter_mut().chain([&mut self.notes]) {
             stream.end_line();
         }
-        self.answers().failed.take().map_or(Ok(()), Err)
+        self.answer_stream().failed.take().map_or(Ok(()), Err)
     }
 
-    fn painted(&self, parts: &[(PaintStyle, &str)]) -> String {
+    fn paint_parts(&self, parts: &[(PaintStyle, &str)]) -> String {
         let paint = |(style, text): &(PaintStyle, &str)| {
-            self.paint.text(*style, &visible(text)).into_owned()
+            self.paint
+                .apply(*style, &escape_controls(text))
+                .into_owned()
         };
         parts.iter().map(paint).collect()
     }
@@ -208,7 +210,7 @@ impl OutputStream {
     }
 
     /// Writes text. A closed pipe is not an error; the first other error is stored for `finish`.
-    fn put(&mut self, text: &str) {
+    fn write_raw(&mut self, text: &str) {
         let written = self.to.write_all(text.as_bytes());
         match written.and_then(|()| self.to.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -223,17 +225,17 @@ impl OutputStream {
 
     fn end_line(&mut self) {
         if self.mid_line {
-            self.put("\n");
+            self.write_raw("\n");
         }
     }
 
     /// Begins a section if it differs from the current one; returns whether it did.
-    fn enter(&mut self, section: OutputSection) -> bool {
+    fn enter_section(&mut self, section: OutputSection) -> bool {
         let begins = self.apart || self.section != Some(section);
         if begins {
             self.end_line();
             if self.section.is_some() && !self.blank {
-                self.put("\n");
+                self.write_raw("\n");
             }
             self.section = Some(section);
             self.apart = false;
@@ -242,27 +244,33 @@ impl OutputStream {
     }
 
     /// Escapes `text` for a terminal; a file keeps it as it is.
-    fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    fn escape_for_stream<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.terminal {
-            true => visible(text),
+            true => escape_controls(text),
             false => text.into(),
         }
     }
 
-    fn text(&mut self, section: OutputSection, text: &str, style: PaintStyle, paint: TextPainter) {
-        let text = self.harmless(text);
+    fn write_text(
+        &mut self,
+        section: OutputSection,
+        text: &str,
+        style: PaintStyle,
+        paint: TextPainter,
+    ) {
+        let text = self.escape_for_stream(text);
         let mut text = &*text;
-        if self.enter(section) {
+        if self.enter_section(section) {
             // The section is already separated by a blank line.
             text = text.trim_start_matches('\n');
         }
         // A style must end before the line break: others may print after it.
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
-                self.put("\n");
+                self.write_raw("\n");
             }
             if !line.is_empty() {
-                self.put(&paint.text(style, line));
+                self.write_raw(&paint.apply(style, line));
             }
         }
     }

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::{
     crew::ActiveJobs,
-    output::{PrintedOutput, printed},
+    output::{PrintedOutput, parse_output},
     screen::RunScreen,
 };
 use crate::{
     paint::{PaintStyle, one_line},
     reading::{
         activity::{AgentActivity, tool_meta},
-        call::{block_text, is_over, lines, symbol},
+        call::{block_text, is_over, symbol, text_lines},
         diff,
         plan::{is_same_plan, plan_mark},
     },
@@ -68,54 +68,54 @@ impl TurnPrinter {
     }
 
     /// Shows one update. Updates without a use in a terminal are ignored.
-    pub(super) fn update(&mut self, update: SessionUpdate) {
+    pub(super) fn show_update(&mut self, update: SessionUpdate) {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) if self.prints_output => {
-                self.screen.remark(block_text(&chunk.content));
+                self.screen.write_remark(block_text(&chunk.content));
             }
-            SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
-            SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
+            SessionUpdate::AgentMessageChunk(chunk) => self.show_answer(&chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.show_thought(&chunk),
             // The worker's own line represents its calls.
             SessionUpdate::ToolCall(call) if tool_meta(call.meta.as_ref()).worker_id.is_some() => {}
-            SessionUpdate::ToolCall(call) => self.call(call),
-            SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
-            SessionUpdate::Plan(plan) => self.plan(plan),
+            SessionUpdate::ToolCall(call) => self.show_call(call),
+            SessionUpdate::ToolCallUpdate(update) => self.update_call(update),
+            SessionUpdate::Plan(plan) => self.show_plan(plan),
             SessionUpdate::SessionInfoUpdate(info) => {
-                if let Some(activity) = AgentActivity::of_info(&info) {
-                    self.activity(&activity);
+                if let Some(activity) = AgentActivity::from_info(&info) {
+                    self.show_activity(&activity);
                 }
             }
-            SessionUpdate::UserMessageChunk(chunk) => self.delivered(&chunk),
+            SessionUpdate::UserMessageChunk(chunk) => self.show_delivered(&chunk),
             // The user cannot choose commands, modes and options here.
             _ => {}
         }
     }
 
-    fn answer(&mut self, chunk: &ContentChunk) {
+    fn show_answer(&mut self, chunk: &ContentChunk) {
         if self.message != chunk.message_id {
             self.message.clone_from(&chunk.message_id);
             self.screen.pause_answer();
         }
-        self.screen.answer(block_text(&chunk.content));
+        self.screen.write_answer(block_text(&chunk.content));
     }
 
     /// Shows a message that the agent received in the middle of the turn. The prompt itself is visible and
     /// not repeated.
-    fn delivered(&mut self, chunk: &ContentChunk) {
+    fn show_delivered(&mut self, chunk: &ContentChunk) {
         let said = one_line(block_text(&chunk.content));
         self.screen
-            .line(&[(PaintStyle::Bold, "> "), (PaintStyle::Plain, &said)]);
+            .write_line(&[(PaintStyle::Bold, "> "), (PaintStyle::Plain, &said)]);
     }
 
-    fn thought(&mut self, chunk: &ContentChunk) {
+    fn show_thought(&mut self, chunk: &ContentChunk) {
         if self.message != chunk.message_id {
             self.message.clone_from(&chunk.message_id);
-            self.screen.next_thought();
+            self.screen.end_thought();
         }
-        self.screen.thought(block_text(&chunk.content));
+        self.screen.write_thought(block_text(&chunk.content));
     }
 
-    fn call(&mut self, call: ToolCall) {
+    fn show_call(&mut self, call: ToolCall) {
         let id = call.tool_call_id.clone();
         let title = one_line(&call.title).into_owned();
         let kind = call.kind;
@@ -137,19 +137,19 @@ impl TurnPrinter {
             output: None,
         };
         self.calls.insert(id.clone(), open);
-        self.diffs(&id, &call.content);
+        self.show_diffs(&id, &call.content);
         if is_over(call.status) {
-            self.end(&id, call.status);
+            self.end_call(&id, call.status);
         }
     }
 
-    fn call_update(&mut self, update: ToolCallUpdate) {
+    fn update_call(&mut self, update: ToolCallUpdate) {
         let (id, fields) = (update.tool_call_id, update.fields);
         if !self.calls.contains_key(&id) {
             return;
         }
         if let Some(content) = &fields.content {
-            self.diffs(&id, content);
+            self.show_diffs(&id, content);
         }
         let Some(call) = self.calls.get_mut(&id) else {
             return;
@@ -163,30 +163,30 @@ impl TurnPrinter {
         }
         call.result = fields.raw_output.or(call.result.take());
         if self.prints_output && call.kind == ToolKind::Execute {
-            let now = printed(&call.content, call.result.as_ref());
+            let now = parse_output(&call.content, call.result.as_ref());
             call.output = now.or(call.output.take());
         }
         match fields.status {
-            Some(status) if is_over(status) => self.end(&id, status),
-            _ if news => self.progress(&id),
+            Some(status) if is_over(status) => self.end_call(&id, status),
+            _ if news => self.show_progress(&id),
             _ => {}
         }
     }
 
     /// Shows the new output of a running command; each update repeats the earlier output.
-    fn progress(&mut self, id: &ToolCallId) {
+    fn show_progress(&mut self, id: &ToolCallId) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
         if call.kind == ToolKind::Execute && !self.prints_output {
-            let now = lines(&call.content).join("\n");
+            let now = text_lines(&call.content).join("\n");
             let before = std::mem::replace(&mut call.printed, now.clone());
-            self.output(&unseen(&before, &now));
+            self.show_output(&find_new_lines(&before, &now));
         }
     }
 
     /// Shows changes to files, each once.
-    pub(super) fn diffs(&mut self, id: &ToolCallId, content: &[ToolCallContent]) {
+    pub(super) fn show_diffs(&mut self, id: &ToolCallId, content: &[ToolCallContent]) {
         for item in content {
             let ToolCallContent::Diff(diff) = item else {
                 continue;
@@ -197,24 +197,24 @@ impl TurnPrinter {
                 }
                 call.shown.push(diff.clone());
             }
-            for (style, line) in diff::unified(diff, &self.cwd) {
+            for (style, line) in diff::unified_diff(diff, &self.cwd) {
                 self.screen
-                    .line(&[(PaintStyle::Plain, "  "), (style, &line)]);
+                    .write_line(&[(PaintStyle::Plain, "  "), (style, &line)]);
             }
         }
     }
 
-    fn end(&mut self, id: &ToolCallId, status: ToolCallStatus) {
+    fn end_call(&mut self, id: &ToolCallId, status: ToolCallStatus) {
         // The last output follows the earlier output, above the line with the result.
         let told = (self.calls.get(id)).is_some_and(|call| !call.printed.is_empty());
         if told {
-            self.progress(id);
+            self.show_progress(id);
         }
         let Some(call) = self.calls.remove(id) else {
             return;
         };
-        let took = text::duration((self.clock.elapsed() - call.began).as_millis());
-        let output = lines(&call.content);
+        let took = text::format_duration((self.clock.elapsed() - call.began).as_millis());
+        let output = text_lines(&call.content);
         let failed = status == ToolCallStatus::Failed;
         let prints = call.kind == ToolKind::Execute;
         // If the answer is the output, it must not contain anything else.
@@ -237,58 +237,58 @@ impl TurnPrinter {
                 (PaintStyle::Cyan, symbol(call.kind)),
                 (PaintStyle::Plain, &call.title),
             ];
-            self.screen.line(&[&head[..], &tail].concat());
+            self.screen.write_line(&[&head[..], &tail].concat());
         }
         if prints && self.prints_output {
             let PrintedOutput { text, is_cut } = call.output.unwrap_or_default();
             if is_cut {
                 let words = "only the end of the output was kept";
-                self.screen.line(&[(PaintStyle::Yellow, words)]);
+                self.screen.write_line(&[(PaintStyle::Yellow, words)]);
             }
-            self.screen.output(&text);
+            self.screen.write_output(&text);
         } else if prints && !told {
-            self.output(&output);
+            self.show_output(&output);
         }
     }
 
     /// Shows the last lines of an output.
-    fn output(&mut self, lines: &[&str]) {
+    fn show_output(&mut self, lines: &[&str]) {
         const LAST: usize = 20;
         let above = lines.len().saturating_sub(LAST);
         if above > 0 {
             let more = format!("  … {above} lines above");
-            self.screen.line(&[(PaintStyle::Dim, &more)]);
+            self.screen.write_line(&[(PaintStyle::Dim, &more)]);
         }
         for line in &lines[above..] {
             self.screen
-                .line(&[(PaintStyle::Plain, "  "), (PaintStyle::Dim, line)]);
+                .write_line(&[(PaintStyle::Plain, "  "), (PaintStyle::Dim, line)]);
         }
     }
 
     /// Shows a new plan whole; of the same plan, only the entries that changed and that no worker's line
     /// shows.
-    fn plan(&mut self, plan: Plan) {
+    fn show_plan(&mut self, plan: Plan) {
         let before = std::mem::replace(&mut self.plan, plan.entries);
         let same = is_same_plan(&before, &self.plan);
         for (at, entry) in self.plan.iter().enumerate() {
-            if same && (before[at].status == entry.status || self.crew.tells(&entry.content)) {
+            if same && (before[at].status == entry.status || self.crew.shows_task(&entry.content)) {
                 continue;
             }
             let (style, mark) = plan_mark(&entry.status);
             let content = one_line(&entry.content);
-            self.screen.line(&[(style, mark), (style, &content)]);
+            self.screen.write_line(&[(style, mark), (style, &content)]);
         }
     }
 }
 
 /// Returns whether the content of a call is the output of its command.
 fn is_output(call: &RunningCall) -> bool {
-    printed(&call.content, call.result.as_ref()).is_some()
+    parse_output(&call.content, call.result.as_ref()).is_some()
 }
 
 /// Returns the lines of `now` that were not in `before`. `now` continues `before` but may have lost its
 /// beginning; if no overlap is found, returns all of it after an ellipsis.
-fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
+fn find_new_lines<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
     /// An overlap of this many bytes is unlikely to be a coincidence.
     const TELLING: usize = 256;
     let seen = if now.starts_with(before) {
@@ -337,16 +337,18 @@ mod tests {
         }
     }
 
-    fn shown(updates: Vec<SessionUpdate>) -> String {
+    fn show_all(updates: Vec<SessionUpdate>) -> String {
         let paper = CapturedOutput::default();
-        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let screen = RunScreen::new_shared(Box::new(paper.clone()), false);
         let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
-        updates.into_iter().for_each(|update| show.update(update));
+        updates
+            .into_iter()
+            .for_each(|update| show.show_update(update));
         show.screen.finish().unwrap();
         paper.text()
     }
 
-    fn said(text: &str) -> SessionUpdate {
+    fn agent_message(text: &str) -> SessionUpdate {
         SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
     }
 
@@ -354,7 +356,7 @@ mod tests {
         SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields))
     }
 
-    fn shows(text: &str) -> Vec<ToolCallContent> {
+    fn text_content(text: &str) -> Vec<ToolCallContent> {
         let text = ContentBlock::Text(TextContent::new(text));
         vec![ToolCallContent::Content(Content::new(text))]
     }
@@ -362,21 +364,21 @@ mod tests {
     #[test]
     fn an_interrupted_call_keeps_its_output_as_the_answer() {
         let paper = CapturedOutput::default();
-        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let screen = RunScreen::new_shared(Box::new(paper.clone()), false);
         let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
         show.prints_output = true;
-        let running = ToolCallUpdateFields::new().content(shows("```\nstart\n```\n"));
+        let running = ToolCallUpdateFields::new().content(text_content("```\nstart\n```\n"));
         let cut_short = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Failed)
-            .content(shows("the turn was cancelled"));
+            .content(text_content("the turn was cancelled"));
         let call = |id: &str| {
             SessionUpdate::ToolCall(ToolCall::new(id.to_owned(), "x").kind(ToolKind::Execute))
         };
-        show.update(call("a"));
-        show.update(update("a", running));
-        show.update(update("a", cut_short.clone()));
-        show.update(call("b"));
-        show.update(update("b", cut_short));
+        show.show_update(call("a"));
+        show.show_update(update("a", running));
+        show.show_update(update("a", cut_short.clone()));
+        show.show_update(call("b"));
+        show.show_update(update("b", cut_short));
         show.screen.finish().unwrap();
         let line = "$ x  ✗ 0 ms  the turn was cancelled\n";
         assert_eq!(paper.text(), format!("{line}start\n{line}"));
@@ -386,9 +388,10 @@ mod tests {
     fn a_command_shows_the_end_of_its_output() {
         let call = ToolCall::new("a", "seq 22").kind(ToolKind::Execute);
         let printed: String = (1..=22).map(|n| format!("{n}\n")).collect();
-        let running = ToolCallUpdateFields::new().content(shows(&format!("```\n{printed}```")));
+        let running =
+            ToolCallUpdateFields::new().content(text_content(&format!("```\n{printed}```")));
         let done = ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
-        let text = shown(vec![
+        let text = show_all(vec![
             SessionUpdate::ToolCall(call),
             update("a", running),
             update("a", done),
@@ -403,28 +406,28 @@ mod tests {
         let call = ToolCall::new("a", "date").kind(ToolKind::Execute);
         let done = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Completed)
-            .content(shows("```\nMonday\n```"));
-        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", done)]);
+            .content(text_content("```\nMonday\n```"));
+        let text = show_all(vec![SessionUpdate::ToolCall(call), update("a", done)]);
         assert_eq!(text, "$ date  ✓ 0 ms\n  Monday\n");
     }
 
     #[test]
     fn only_new_lines_of_an_output_are_shown() {
         let none: [&str; 0] = [];
-        assert_eq!(unseen("", "a\nb"), ["a", "b"]);
-        assert_eq!(unseen("", "\nb"), ["", "b"]);
-        assert_eq!(unseen("a\nb", "a\nb"), none);
-        assert_eq!(unseen("a\nb", "a\nb\n\nc"), ["", "c"]);
-        assert_eq!(unseen("a\nb", "a\nbcd\ne"), ["bcd", "e"]);
+        assert_eq!(find_new_lines("", "a\nb"), ["a", "b"]);
+        assert_eq!(find_new_lines("", "\nb"), ["", "b"]);
+        assert_eq!(find_new_lines("a\nb", "a\nb"), none);
+        assert_eq!(find_new_lines("a\nb", "a\nb\n\nc"), ["", "c"]);
+        assert_eq!(find_new_lines("a\nb", "a\nbcd\ne"), ["bcd", "e"]);
         // The beginning is missing.
         let long = |range: std::ops::Range<u32>| {
             let lines: Vec<_> = range.map(|n| format!("line {n} →")).collect();
             lines.join("\n")
         };
         let cut = format!("The end:\n\n{}", long(50..101));
-        assert_eq!(unseen(&long(1..100), &cut), ["line 100 →"]);
+        assert_eq!(find_new_lines(&long(1..100), &cut), ["line 100 →"]);
         // Everything that was shown is missing.
-        assert_eq!(unseen("a\nb", "x\ny"), ["…", "x", "y"]);
+        assert_eq!(find_new_lines("a\nb", "x\ny"), ["…", "x", "y"]);
     }
 
     #[test]
@@ -436,12 +439,12 @@ mod tests {
         let done = || ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
         let failed = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Failed)
-            .content(shows("no such file\nat all"));
-        let text = shown(vec![
+            .content(text_content("no such file\nat all"));
+        let text = show_all(vec![
             call("a", "Read a.rs"),
             update("a", done()),
             call("b", "Read b.rs"),
-            said("Meanwhile."),
+            agent_message("Meanwhile."),
             update("b", failed),
         ]);
         assert_eq!(
@@ -459,7 +462,7 @@ mod tests {
         let fields = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Completed)
             .content(diff());
-        let text = shown(vec![SessionUpdate::ToolCall(call), update("a", fields)]);
+        let text = show_all(vec![SessionUpdate::ToolCall(call), update("a", fields)]);
         assert_eq!(
             text,
             "✎ Write\n  --- /dev/null\n  +++ src/a.rs\n  @@ -0,0 +1 @@\n  +new\n✎ Write  ✓ 0 ms\n"
@@ -470,7 +473,7 @@ mod tests {
     fn messages_do_not_run_together() {
         let chunk =
             |text: &str, id: &str| ContentChunk::new(text.into()).message_id(MessageId::new(id));
-        let text = shown(vec![
+        let text = show_all(vec![
             SessionUpdate::AgentThoughtChunk(chunk("one ", "a")),
             SessionUpdate::AgentThoughtChunk(chunk("thought", "a")),
             SessionUpdate::AgentThoughtChunk(chunk("another", "b")),
@@ -492,7 +495,7 @@ mod tests {
             ]))
         };
         use PlanEntryStatus::{Completed, InProgress, Pending};
-        let text = shown(vec![
+        let text = show_all(vec![
             plan(InProgress, Pending),
             plan(Completed, InProgress),
             plan(Completed, Completed),

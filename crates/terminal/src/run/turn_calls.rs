@@ -4,7 +4,7 @@ use agent_client_protocol::v1::schema::SessionUpdate;
 use harn_model::{ErrorCategory, ToolCallStatus, Transcript};
 use serde_json::Value;
 
-use crate::reading::{activity::tool_meta, call::in_one_line, calls};
+use crate::reading::{activity::tool_meta, call::escape_line_breaks, calls};
 
 /// The exit code of a shell for a command that it does not find.
 const NOT_FOUND: i64 = 127;
@@ -19,7 +19,7 @@ pub(super) struct TurnCalls {
 }
 
 impl TurnCalls {
-    pub(super) fn of_prompt(prompt: &str) -> Self {
+    pub(super) fn for_prompt(prompt: &str) -> Self {
         Self {
             is_command: prompt.starts_with('/'),
             ..Self::default()
@@ -32,11 +32,11 @@ impl TurnCalls {
     }
 
     /// Records that a permission question was rejected here.
-    pub(super) fn refused(&mut self, title: &str) {
-        self.add("a call was refused", title);
+    pub(super) fn record_rejection(&mut self, title: &str) {
+        self.record_problem("a call was refused", title);
     }
 
-    pub(super) fn take(&mut self, update: &SessionUpdate) {
+    pub(super) fn apply_update(&mut self, update: &SessionUpdate) {
         let (ended, meta, output) = match update {
             SessionUpdate::ToolCall(call) => {
                 let ended = calls::announce(&mut self.transcript, call);
@@ -52,11 +52,16 @@ impl TurnCalls {
             && call.status == ToolCallStatus::Failed
         {
             let category = tool_meta(meta.as_ref()).error_category;
-            self.failed(call.title(), category, output.as_ref());
+            self.record_failure(call.title(), category, output.as_ref());
         }
     }
 
-    fn failed(&mut self, title: &str, category: Option<ErrorCategory>, output: Option<&Value>) {
+    fn record_failure(
+        &mut self,
+        title: &str,
+        category: Option<ErrorCategory>,
+        output: Option<&Value>,
+    ) {
         let exit_code = output.and_then(|output| output.get("exit_code")?.as_i64());
         let problem = match category {
             Some(ErrorCategory::PermissionDenied | ErrorCategory::RejectedLoop) => {
@@ -68,11 +73,11 @@ impl TurnCalls {
             _ if self.is_command => "a call failed",
             _ => return,
         };
-        self.add(problem, title);
+        self.record_problem(problem, title);
     }
 
-    fn add(&mut self, problem: &str, title: &str) {
-        let problem = || format!("{problem}: {}", in_one_line(title));
+    fn record_problem(&mut self, problem: &str, title: &str) {
+        let problem = || format!("{problem}: {}", escape_line_breaks(title));
         self.problem.get_or_insert_with(problem);
     }
 }
@@ -84,12 +89,12 @@ mod tests {
     use super::*;
 
     fn problem(prompt: &str, category: &str, output: Value) -> Option<String> {
-        let mut calls = TurnCalls::of_prompt(prompt);
+        let mut calls = TurnCalls::for_prompt(prompt);
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look"});
         let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed",
                          "rawOutput": output, "_meta": {"harn": {"errorCategory": category}}});
         for update in [call, end] {
-            calls.take(&serde_json::from_value(update).unwrap());
+            calls.apply_update(&serde_json::from_value(update).unwrap());
         }
         calls.problem().map(str::to_owned)
     }

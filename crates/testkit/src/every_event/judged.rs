@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{StoryCall, StoryStep};
 
 /// Returns calls under rules: allowed, refused, asked about, remembered; and an approval by a person.
-pub(super) fn judged() -> Vec<StoryStep> {
+pub(super) fn judged_calls() -> Vec<StoryStep> {
     use StoryStep::Judge;
     let allowed = |option: &str, args| {
         Some(Decision::Allowed {

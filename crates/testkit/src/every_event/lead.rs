@@ -33,13 +33,13 @@ const PACE: Duration = Duration::from_millis(125);
 const TORN: &[u8] = br#"{"v":1,"seq":"#;
 
 /// Plays the turns and returns the events of the journal.
-pub(super) fn lead(turns: Vec<StoryTurn>) -> Vec<Envelope> {
+pub(super) fn play_story(turns: Vec<StoryTurn>) -> Vec<Envelope> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         // On a paused clock, a timed wait ends when every task waits, on every machine.
         .start_paused(true)
         .build();
-    settled(runtime).block_on(play(turns))
+    expect_ok(runtime).block_on(play_turns(turns))
 }
 
 /// The state that the agent and the player of the story share.
@@ -63,7 +63,7 @@ impl StoryContext {
     }
 }
 
-async fn play(turns: Vec<StoryTurn>) -> Vec<Envelope> {
+async fn play_turns(turns: Vec<StoryTurn>) -> Vec<Envelope> {
     let clock = FakeClock::new();
     let stage = Arc::new(StoryContext {
         clock: clock.clone(),
@@ -78,14 +78,14 @@ async fn play(turns: Vec<StoryTurn>) -> Vec<Envelope> {
         .clock(clock.clone())
         .config(move |config| config.equip = Arc::new(equip.clone()))
         .build();
-    let session = settled(test.hub().create(new_session()).await);
+    let session = expect_ok(test.hub().create(new_session()).await);
     let id = session.id().clone();
     // Belongs to the first hub; nothing in the context outlives it.
     let _ = stage.steered.set(session.clone());
-    settled(session.set_option("depth", "thorough").await);
+    expect_ok(session.set_option("depth", "thorough").await);
     let mut crashed = None;
     for mut turn in turns {
-        settled(session.set_mode(turn.mode).await);
+        expect_ok(session.set_mode(turn.mode).await);
         if let StoryEnding::Revoke = turn.ending {
             // The runtime answers this command, not the agent; the grant determines the id.
             let grants = session.view().grants;
@@ -107,34 +107,34 @@ async fn play(turns: Vec<StoryTurn>) -> Vec<Envelope> {
             }
         }
         let mut heard = session.subscribe_from_now();
-        let turn = settled(session.prompt(turn.prompt, |_| ()).await);
+        let turn = expect_ok(session.prompt(turn.prompt, |_| ()).await);
         if waits {
             stage.waiting.notified().await;
             clock.advance(PACE);
             if crash {
-                crashed = Some(settled(fs::read(test.log_of(&id))));
+                crashed = Some(expect_ok(fs::read(test.log_path(&id))));
             }
-            settled(session.cancel_for(Some(turn), actor("phone")).await);
+            expect_ok(session.cancel_for(Some(turn), actor("phone")).await);
         }
-        until_ended(&session, &mut heard, answers).await;
+        answer_until_ended(&session, &mut heard, answers).await;
     }
     if let Some(log) = crashed {
         drop(session);
         test.hub().shutdown().await;
-        settled(fs::write(test.log_of(&id), [&log, TORN].concat()));
+        expect_ok(fs::write(test.log_path(&id), [&log, TORN].concat()));
         clock.advance(Duration::from_secs(3600));
-        test = test.beside();
-        settled(test.hub().open(&id, None).await);
+        test = test.start_second();
+        expect_ok(test.hub().open(&id, None).await);
         clock.advance(PACE);
     }
     test.hub().close(&id).await;
-    read(&test, &id)
+    read_journal(&test, &id)
 }
 
 fn agent(stage: Arc<StoryContext>) -> ScriptedAgent {
     let agent = ScriptedAgent::new(move |cx| {
         let stage = stage.clone();
-        async move { act(&stage, &cx).await }
+        async move { play_steps(&stage, &cx).await }
     });
     let choice = |value: &str, name: &str| ConfigChoice {
         value: value.to_owned(),
@@ -145,7 +145,7 @@ fn agent(stage: Arc<StoryContext>) -> ScriptedAgent {
         audio: true,
         embedded: true,
     };
-    agent.takes(everything).options(vec![ConfigOption {
+    agent.prompt_support(everything).options(vec![ConfigOption {
         id: "depth".to_owned(),
         name: "Depth".to_owned(),
         description: "How thoroughly to look".to_owned(),
@@ -154,7 +154,7 @@ fn agent(stage: Arc<StoryContext>) -> ScriptedAgent {
     }])
 }
 
-async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, AgentError> {
+async fn play_steps(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, AgentError> {
     let Some((steps, ending)) = lock(&stage.turns).pop_front() else {
         return Err(AgentError::Failed("the story is over".to_owned()));
     };
@@ -163,16 +163,16 @@ async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, Agent
         match step {
             StoryStep::Emit(event) => cx.emit(event).await?,
             StoryStep::Pass(seam) => drop(cx.seam(seam).await?),
-            StoryStep::Want(wish) => want(stage, wish).await,
+            StoryStep::Want(wish) => send_request(stage, wish).await,
             StoryStep::Wait(waking) => wait(stage, cx, waking).await?,
-            StoryStep::Equip(change) => equip(stage, change).await,
-            StoryStep::Judge(subject, _) => judge(cx, &subject).await?,
+            StoryStep::Equip(change) => change_equipment(stage, change).await,
+            StoryStep::Judge(subject, _) => start_call(cx, &subject).await?,
             StoryStep::Consult(action) => {
                 let asked = cx.approval(action).args(json!({"tag": "v2"}));
-                drop(asked.ask().await?.granted()?);
+                drop(asked.ask().await?.require_approval()?);
             }
             StoryStep::Ask(ask) if ask.decision.is_some() => {
-                put(cx, &ask.through, ask.question).await?;
+                ask_through_workers(cx, &ask.through, ask.question).await?;
             }
             // Asked without waiting for the answer.
             StoryStep::Ask(ask) => {
@@ -196,7 +196,7 @@ async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, Agent
 }
 
 /// Sends a request of a client to the session; the journal has refusals too.
-async fn want(stage: &StoryContext, wish: StoryRequest) {
+async fn send_request(stage: &StoryContext, wish: StoryRequest) {
     let session = stage.session();
     let by = actor(wish.by);
     let text = |text: &str| vec![ContentBlock::text(text)];
@@ -218,7 +218,7 @@ async fn want(stage: &StoryContext, wish: StoryRequest) {
         StoryCommand::Forget(id) => session.revoke_reminder(id, by).await.map(drop),
         StoryCommand::StopNothing => session.cancel_for(None, by).await.map(drop),
         StoryCommand::ThinkBetterOf(says) => {
-            let turn = settled(session.prompt(text(says), |_| ()).await);
+            let turn = expect_ok(session.prompt(text(says), |_| ()).await);
             session.cancel_for(Some(turn), by).await.map(drop)
         }
     };
@@ -229,11 +229,11 @@ async fn want(stage: &StoryContext, wish: StoryRequest) {
 }
 
 /// Sends a change of the equipment and waits until the journal has it.
-async fn equip(stage: &StoryContext, change: EquipmentChange) {
+async fn change_equipment(stage: &StoryContext, change: EquipmentChange) {
     let session = stage.session();
     let mut heard = session.subscribe_from_now();
-    stage.equip.tell(session.id(), change).await;
-    settled(heard.next().await);
+    stage.equip.send_change(session.id(), change).await;
+    expect_ok(heard.next().await);
 }
 
 /// Waits until the wake-up, which occurs only after the journal has the start of the wait.
@@ -242,7 +242,7 @@ async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Resu
     let mut heard = session.subscribe_from_now();
     let waits = async {
         loop {
-            let delivery = settled(heard.next().await);
+            let delivery = expect_ok(heard.next().await);
             let idle = |envelope: &Envelope| {
                 matches!(
                     envelope.event,
@@ -256,14 +256,14 @@ async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Resu
     };
     let idle = cx.idle();
     let woke = match waking {
-        StoryWake::Watch => idle.until(waits).await,
+        StoryWake::Watch => idle.wake_when(waits).await,
         StoryWake::Timer(after) => {
             let after = Duration::from_millis(after);
             let passes = async {
                 waits.await;
                 stage.clock.advance(after);
             };
-            tokio::join!(passes, idle.every(after).into_future()).1
+            tokio::join!(passes, idle.wake_after(after).into_future()).1
         }
         StoryWake::Never(attempts) => idle.watchdog(attempts).await,
         StoryWake::Resume => {
@@ -276,7 +276,7 @@ async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Resu
         StoryWake::Wish(wish) => {
             let wishes = async {
                 waits.await;
-                want(stage, wish).await;
+                send_request(stage, wish).await;
             };
             tokio::join!(wishes, idle.into_future()).1
         }
@@ -285,7 +285,7 @@ async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Resu
 }
 
 /// Starts a call under the rules, which may ask.
-async fn judge(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> {
+async fn start_call(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> {
     let tool = match subject {
         StoryCall::Command(line) => cx.tool("run_command").command(line),
         StoryCall::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(*path),
@@ -298,21 +298,25 @@ async fn judge(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> 
 }
 
 /// Asks a question, or starts a worker that asks it or passes it on.
-async fn put(cx: &TurnContext, through: &[String], question: Question) -> Result<(), AgentError> {
+async fn ask_through_workers(
+    cx: &TurnContext,
+    through: &[String],
+    question: Question,
+) -> Result<(), AgentError> {
     let Some((name, further)) = through.split_first() else {
         return cx.ask(question).await.map(drop);
     };
     let worker = cx.worker(name).task("Write the report");
-    let worker = worker.agent(Arc::new(asker(further.to_vec(), question)));
-    worker.start().await?.finished().await;
+    let worker = worker.agent(Arc::new(asking_worker(further.to_vec(), question)));
+    worker.start().await?.wait_until_finished().await;
     Ok(())
 }
 
-fn asker(through: Vec<String>, question: Question) -> ScriptedAgent {
+fn asking_worker(through: Vec<String>, question: Question) -> ScriptedAgent {
     ScriptedAgent::new(move |cx| {
         let (through, question) = (through.clone(), question.clone());
         async move {
-            put(&cx, &through, question).await?;
+            ask_through_workers(&cx, &through, question).await?;
             Ok(StopReason::EndTurn)
         }
     })
@@ -335,20 +339,24 @@ fn answers(turn: &StoryTurn) -> StoryAnswers {
     answers.collect()
 }
 
-async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers: StoryAnswers) {
+async fn answer_until_ended(
+    session: &Controller,
+    heard: &mut Subscription,
+    mut answers: StoryAnswers,
+) {
     loop {
-        let delivery = settled(heard.next().await);
+        let delivery = expect_ok(heard.next().await);
         for envelope in delivery.events() {
             match &envelope.event {
                 // No client answers requests that the agent emitted itself.
                 AgentEvent::HitlRequested { request_id, .. }
                     if session.hitl(request_id).is_some() =>
                 {
-                    settled(session.hitl_respond(approval(request_id)).await);
+                    expect_ok(session.hitl_respond(approval(request_id)).await);
                 }
                 AgentEvent::PermissionAsked(ask) => {
                     if ask.policy_decision.is_some() {
-                        session.routed(route(session, ask)).await;
+                        session.record_route(route(session, ask)).await;
                     }
                     if let Some(decision) = answers.pop_front().flatten() {
                         session.answer(ask.ask_id.clone(), decision).await;
@@ -397,8 +405,8 @@ fn new_session() -> NewSession {
     }
 }
 
-fn read(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
-    let (_, events) = settled(JsonlStore::new(test.state_dir()).read(id));
+fn read_journal(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
+    let (_, events) = expect_ok(JsonlStore::new(test.state_dir()).read(id));
     assert!(
         events
             .iter()
@@ -410,7 +418,7 @@ fn read(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
 
 /// Returns the value of a result that the story needs, or panics.
 #[track_caller]
-fn settled<T>(result: Result<T, impl std::fmt::Debug>) -> T {
+fn expect_ok<T>(result: Result<T, impl std::fmt::Debug>) -> T {
     let result = result.map_err(|error| format!("{error:?}"));
     must(result, "the story breaks off")
 }

@@ -28,7 +28,7 @@ pub fn every_event() -> Vec<Envelope> {
     static STORY: OnceLock<Vec<Envelope>> = OnceLock::new();
     let led = STORY.get_or_init(|| {
         // A thread of its own: callers may be inside a runtime.
-        match thread::spawn(|| lead::lead(story())).join() {
+        match thread::spawn(|| lead::play_story(story())).join() {
             Ok(events) => events,
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -111,13 +111,17 @@ fn prompt() -> Vec<ContentBlock> {
 
 fn story() -> Vec<StoryTurn> {
     let mut stays = steps(include_str!("equipment.jsonl"));
-    stays.extend(steering::waits());
+    stays.extend(steering::idle_steps());
     vec![
         StoryTurn {
             prompt: prompt(),
             ..StoryTurn::new("ask", "", steps(include_str!("everything.jsonl")))
         },
-        StoryTurn::new("accept-edits", "Change what you may.", judged::judged()),
+        StoryTurn::new(
+            "accept-edits",
+            "Change what you may.",
+            judged::judged_calls(),
+        ),
         StoryTurn {
             ending: StoryEnding::Revoke,
             ..StoryTurn::new("ask", "", Vec::new())
@@ -132,27 +136,31 @@ fn story() -> Vec<StoryTurn> {
             )
         },
         StoryTurn {
-            afterwards: Some(steering::afterwards()),
-            ..StoryTurn::new("ask", "Take your time.", steering::wishes())
+            afterwards: Some(steering::steps_after_message()),
+            ..StoryTurn::new("ask", "Take your time.", steering::request_steps())
         },
         StoryTurn::new("ask", "Stay, and watch.", stays),
         StoryTurn {
             ending: StoryEnding::Cancel,
-            ..StoryTurn::new("ask", "Start everything.", left_open("cancelled"))
+            ..StoryTurn::new("ask", "Start everything.", unended_steps("cancelled"))
         },
         StoryTurn {
             ending: StoryEnding::Crash,
-            ..StoryTurn::new("ask", "Start everything again.", left_open("crashed"))
+            ..StoryTurn::new("ask", "Start everything again.", unended_steps("crashed"))
         },
     ]
 }
 
 /// Starts one of everything that has an end, without ending it; the ids contain the turn.
-fn left_open(turn: &str) -> Vec<StoryStep> {
+fn unended_steps(turn: &str) -> Vec<StoryStep> {
     let mut steps = steps(&include_str!("left-open.jsonl").replace("{turn}", turn));
     // Waits for the next prompt; the last time there is none.
     let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
-    steps.push(steering::wish(StoryCommand::Say("benchmark", mode, text)));
+    steps.push(steering::controller_request(StoryCommand::Say(
+        "benchmark",
+        mode,
+        text,
+    )));
     steps
 }
 
@@ -184,7 +192,7 @@ mod tests {
 
     #[test]
     fn story_is_the_same_every_time() {
-        let again = thread::spawn(|| lead::lead(story())).join();
+        let again = thread::spawn(|| lead::play_story(story())).join();
         assert_eq!(again.ok(), Some(every_event()));
     }
 
@@ -212,7 +220,7 @@ mod tests {
     fn runtime_changes_no_step_of_the_story() {
         let events = every_event();
         let mut written = events.iter().map(|envelope| &envelope.event);
-        for step in story().into_iter().flat_map(steps_of) {
+        for step in story().into_iter().flat_map(into_steps) {
             let told = match step {
                 StoryStep::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
                     // Every session has the runtime's own command.
@@ -224,7 +232,9 @@ mod tests {
                     AgentEvent::commands(commands)
                 }
                 StoryStep::Emit(event) => event,
-                StoryStep::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
+                StoryStep::Ask(ask) => {
+                    AgentEvent::PermissionAsked(Box::new(expected_question(*ask)))
+                }
                 // Only the runtime writes the events of these steps.
                 StoryStep::Judge(..)
                 | StoryStep::Consult(_)
@@ -243,7 +253,7 @@ mod tests {
             assert!(found.is_some(), "the runtime changed {told:?}");
         }
         // All other events are the runtime's own.
-        let steps = story().into_iter().flat_map(steps_of);
+        let steps = story().into_iter().flat_map(into_steps);
         let told = |step: &StoryStep| {
             use StoryStep::{Consult, Equip, Judge, Wait, Want};
             !matches!(step, Judge(..) | Consult(_) | Want(_) | Wait(_) | Equip(_))
@@ -252,7 +262,7 @@ mod tests {
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    fn steps_of(turn: StoryTurn) -> impl Iterator<Item = StoryStep> {
+    fn into_steps(turn: StoryTurn) -> impl Iterator<Item = StoryStep> {
         turn.steps
             .into_iter()
             .chain(turn.afterwards.into_iter().flatten())
@@ -281,7 +291,7 @@ mod tests {
     const WAITED: usize = 6 * (3 + 2) + 2;
 
     /// Returns a question as the journal has it; the fields that the runtime sets are empty.
-    fn put(ask: StoryQuestion) -> PermissionAsked {
+    fn expected_question(ask: StoryQuestion) -> PermissionAsked {
         let Question {
             mut tool_call,
             options,
@@ -303,20 +313,24 @@ mod tests {
     /// Returns whether `written` contains everything in `told`.
     fn is_completed(told: &AgentEvent, written: &AgentEvent) -> bool {
         let value = |event| serde_json::to_value(event).unwrap();
-        says(&value(told), &value(written))
+        contains_members(&value(told), &value(written))
     }
 
-    fn says(told: &serde_json::Value, written: &serde_json::Value) -> bool {
+    fn contains_members(told: &serde_json::Value, written: &serde_json::Value) -> bool {
         use serde_json::Value::{Array, Null, Number, Object, String};
         match (told, written) {
             (Object(told), Object(written)) => told.iter().all(|(key, told)| {
                 // The end of a composition omits members that its start has.
                 let said_before = ["binding_manifest", "snippet"].contains(&key.as_str());
                 let written = written.get(key);
-                said_before && written.is_none() || says(told, written.unwrap_or(&Null))
+                said_before && written.is_none() || contains_members(told, written.unwrap_or(&Null))
             }),
             (Array(told), Array(written)) => {
-                told.len() == written.len() && told.iter().zip(written).all(|(t, w)| says(t, w))
+                told.len() == written.len()
+                    && told
+                        .iter()
+                        .zip(written)
+                        .all(|(t, w)| contains_members(t, w))
             }
             // The runtime sets empty members.
             (Null, _) => true,

@@ -53,49 +53,49 @@ pub(super) fn actor(client: &str) -> Actor {
 }
 
 /// Returns a request of the controller, `phone`; `desk` is an observer.
-pub(super) fn wish(wanted: StoryCommand) -> StoryStep {
+pub(super) fn controller_request(wanted: StoryCommand) -> StoryStep {
     let by = "phone";
     StoryStep::Want(StoryRequest { by, wanted })
 }
 
 fn remind(mode: DeliveryMode, reminder: SystemReminder) -> StoryStep {
-    wish(StoryCommand::Remind(mode, Box::new(reminder)))
+    controller_request(StoryCommand::Remind(mode, Box::new(reminder)))
 }
 
 /// Returns every kind of request, with its consequences.
-pub(super) fn wishes() -> Vec<StoryStep> {
+pub(super) fn request_steps() -> Vec<StoryStep> {
     let desk = |wanted| StoryStep::Want(StoryRequest { by: "desk", wanted });
     let mut steps = vec![
         StoryStep::Pass(Seam::TurnStart),
-        wish(StoryCommand::Say(
+        controller_request(StoryCommand::Say(
             "tests",
             FinishStep,
             "Look at the tests first.",
         )),
-        wish(StoryCommand::Say(
+        controller_request(StoryCommand::Say(
             "notes",
             AuditOnly,
             "Then write the notes.",
         )),
-        wish(StoryCommand::Reword(
+        controller_request(StoryCommand::Reword(
             "notes",
             "Then write the notes, briefly.",
         )),
-        wish(StoryCommand::Say("never", FinishStep, "Use a mutex.")),
-        wish(StoryCommand::Unsay("never")),
-        wish(StoryCommand::Unsay("never")),
-        wish(StoryCommand::Reword("never", "Use a lock.")),
+        controller_request(StoryCommand::Say("never", FinishStep, "Use a mutex.")),
+        controller_request(StoryCommand::Unsay("never")),
+        controller_request(StoryCommand::Unsay("never")),
+        controller_request(StoryCommand::Reword("never", "Use a lock.")),
         desk(StoryCommand::Reword("notes", "Stop that.")),
         desk(StoryCommand::Unsay("notes")),
-        wish(StoryCommand::StopNothing),
-        wish(StoryCommand::ThinkBetterOf("And tidy up.")),
+        controller_request(StoryCommand::StopNothing),
+        controller_request(StoryCommand::ThinkBetterOf("And tidy up.")),
     ];
-    steps.extend(reminders());
-    steps.extend(interrupted());
+    steps.extend(reminder_steps());
+    steps.extend(interruption_steps());
     steps.extend([
         StoryStep::Pass(Seam::PostToolDispatch),
-        wish(StoryCommand::Unsay("tests")),
-        emit(AgentEvent::TranscriptCompacted(Box::new(compacted()))),
+        controller_request(StoryCommand::Unsay("tests")),
+        emit(AgentEvent::TranscriptCompacted(Box::new(compaction()))),
         emit(AgentEvent::message("The tests pass.")),
         remind(
             FinishStep,
@@ -106,14 +106,14 @@ pub(super) fn wishes() -> Vec<StoryStep> {
 }
 
 /// Returns the steps after the message that waits for the end of the turn.
-pub(super) fn afterwards() -> Vec<StoryStep> {
+pub(super) fn steps_after_message() -> Vec<StoryStep> {
     vec![
         StoryStep::Pass(Seam::TurnStart),
         emit(AgentEvent::message("The notes are written.")),
     ]
 }
 
-fn reminders() -> Vec<StoryStep> {
+fn reminder_steps() -> Vec<StoryStep> {
     let full = SystemReminder {
         tags: vec!["tests".to_owned()],
         dedupe_key: Some("tests".to_owned()),
@@ -135,14 +135,14 @@ fn reminders() -> Vec<StoryStep> {
         remind(FinishStep, brief),
         remind(AuditOnly, recorded),
         remind(FinishStep, gone),
-        wish(StoryCommand::Forget("reminder-gone")),
-        wish(StoryCommand::Forget("reminder-gone")),
-        wish(StoryCommand::Forget("reminder-unknown")),
+        controller_request(StoryCommand::Forget("reminder-gone")),
+        controller_request(StoryCommand::Forget("reminder-gone")),
+        controller_request(StoryCommand::Forget("reminder-unknown")),
     ]
 }
 
 /// Returns steps in which an interrupting reminder withdraws a question and skips a call.
-fn interrupted() -> Vec<StoryStep> {
+fn interruption_steps() -> Vec<StoryStep> {
     let call = ToolCall {
         title: Some("Delete target".to_owned()),
         raw_input: json!({"path": "target"}),
@@ -165,7 +165,7 @@ fn interrupted() -> Vec<StoryStep> {
     ]
 }
 
-fn compacted() -> TranscriptCompacted {
+fn compaction() -> TranscriptCompacted {
     TranscriptCompacted {
         mode: "manual".to_owned(),
         reason: "asked for".to_owned(),
@@ -181,7 +181,7 @@ fn compacted() -> TranscriptCompacted {
 }
 
 /// Returns the steps of an agent that stays: each wake-up wakes it once, then none.
-pub(super) fn waits() -> Vec<StoryStep> {
+pub(super) fn idle_steps() -> Vec<StoryStep> {
     let wished = |wanted| {
         StoryStep::Wait(StoryWake::Wish(StoryRequest {
             by: "phone",

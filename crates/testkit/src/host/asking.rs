@@ -15,7 +15,7 @@ pub fn asking_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let prompt = cx.prompt_text();
         let (method, rest) = prompt.split_once(' ').unwrap_or((prompt.as_str(), ""));
-        let Some(method) = BridgeMethod::named(method) else {
+        let Some(method) = BridgeMethod::from_name(method) else {
             return Err(AgentError::Failed("not of the bridge".to_owned()));
         };
         let said = match ask(&cx, method, rest).await? {
@@ -44,7 +44,7 @@ async fn ask(
         BridgeMethod::Call => {
             let (operation, args) = rest.split_once(' ').unwrap_or((rest, "{}"));
             let args: Value = serde_json::from_str(args).unwrap_or_default();
-            let kind = match ProcessOperation::named(operation) {
+            let kind = match ProcessOperation::from_name(operation) {
                 Some(ProcessOperation::Exec) => ToolKind::Execute,
                 _ => ToolKind::Read,
             };
@@ -62,11 +62,11 @@ async fn ask(
                 "name": it.name, "description": it.description, "body": it.body, "manifest": it.manifest,
             })
         }),
-        BridgeMethod::SkillMatch => host.match_skills(to_match()).await.map(|it| json!(it)),
+        BridgeMethod::SkillMatch => host.match_skills(skill_match_request()).await.map(|it| json!(it)),
     })
 }
 
-fn to_match() -> SkillMatchRequest {
+fn skill_match_request() -> SkillMatchRequest {
     let skill = |name: &str, description: &str, path: &str| SkillToMatch {
         name: name.to_owned(),
         description: description.to_owned(),

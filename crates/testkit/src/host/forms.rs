@@ -91,7 +91,7 @@ pub fn forms() -> Vec<HostAnswerForm> {
 }
 
 /// Returns the canonical answer of a host.
-pub(super) fn canonical(method: BridgeMethod, params: &Value) -> Value {
+pub(super) fn canonical_answer(method: BridgeMethod, params: &Value) -> Value {
     let first = forms().into_iter().find(|form| form.method == method);
     match (first, params["name"].as_str()) {
         (Some(form), _) => form.answer,

@@ -51,14 +51,14 @@ impl FakeHost {
 
     /// Sets the answer to a method.
     #[must_use]
-    pub fn answering(mut self, method: BridgeMethod, answer: HostAnswer) -> Self {
+    pub fn with_answer(mut self, method: BridgeMethod, answer: HostAnswer) -> Self {
         self.answers.insert(method, answer);
         self
     }
 
     /// Returns the params of its `initialize`.
     #[must_use]
-    pub fn hello() -> Value {
+    pub fn initialize_params() -> Value {
         json!({
             "protocolVersion": 1,
             "clientCapabilities": {"_meta": {"harn": {"hostBridge": true}}},
@@ -68,7 +68,7 @@ impl FakeHost {
 
     /// Returns the requests that it received, in order.
     #[must_use]
-    pub fn asked(&self) -> &[(BridgeMethod, Value)] {
+    pub fn requests(&self) -> &[(BridgeMethod, Value)] {
         &self.asked
     }
 
@@ -91,7 +91,7 @@ impl FakeHost {
                     Err(error) => panic!("{error}"),
                 },
                 MessageFromAgent::Request { id, method, params } => {
-                    let Some(method) = BridgeMethod::named(&method) else {
+                    let Some(method) = BridgeMethod::from_name(&method) else {
                         panic!("{method} is not of the bridge");
                     };
                     self.answer(client, &id, method, &params).await;
@@ -99,7 +99,7 @@ impl FakeHost {
                 }
                 MessageFromAgent::Notification { method, mut params } => match method.as_str() {
                     "session/update" => updates.push(params["update"].take()),
-                    "$/cancel_request" => self.withdrawn(client, &params["requestId"]).await,
+                    "$/cancel_request" => self.answer_withdrawn(client, &params["requestId"]).await,
                     _ => {}
                 },
                 other @ MessageFromAgent::Response { .. } => panic!("{other:?}"),
@@ -115,7 +115,8 @@ impl FakeHost {
         params: &Value,
     ) {
         let answer = self.answers.get(&method).cloned();
-        match answer.unwrap_or_else(|| HostAnswer::Result(forms::canonical(method, params))) {
+        match answer.unwrap_or_else(|| HostAnswer::Result(forms::canonical_answer(method, params)))
+        {
             HostAnswer::Result(result) => client.respond(id, result).await,
             HostAnswer::Denied => client.respond_error(id, -32001, "not here").await,
             HostAnswer::Unknown => client.respond_error(id, -32601, "what?").await,
@@ -131,7 +132,7 @@ impl FakeHost {
         }
     }
 
-    async fn withdrawn(&mut self, client: &mut StrictClient, id: &Value) {
+    async fn answer_withdrawn(&mut self, client: &mut StrictClient, id: &Value) {
         if let Some(at) = self.late.iter().position(|(late, _)| late == id) {
             let (id, result) = self.late.remove(at);
             client.respond(&id, result).await;

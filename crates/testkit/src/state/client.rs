@@ -118,7 +118,8 @@ impl StateClient {
     /// Sends text unchanged.
     pub async fn send_raw(&mut self, text: &str) {
         let line = text.as_bytes();
-        self.tape.line(self.speaker, RecordDirection::ToAgent, line);
+        self.tape
+            .record_line(self.speaker, RecordDirection::ToAgent, line);
         self.send_message(Message::text(text)).await;
     }
 
@@ -132,7 +133,7 @@ impl StateClient {
     }
 
     /// Expects the document as the first frame.
-    pub(super) async fn greeted(mut self) -> Self {
+    pub(super) async fn read_document(mut self) -> Self {
         let first = self.next().await;
         if first != ReceivedFrame::State {
             self.fail(&format!("the first frame is not the document: {first:?}"));
@@ -149,7 +150,7 @@ impl StateClient {
     }
 
     /// Collects frames until no more arrive; fails on an error.
-    pub async fn quiet(&mut self) -> Vec<ReceivedFrame> {
+    pub async fn read_until_quiet(&mut self) -> Vec<ReceivedFrame> {
         let mut frames = Vec::new();
         while let Ok(frame) = timeout(QUIET, self.read()).await {
             if let ReceivedFrame::Error(message) = &frame {
@@ -165,7 +166,7 @@ impl StateClient {
     }
 
     /// Reads until the document satisfies `is_so`.
-    pub async fn until(&mut self, is_so: impl Fn(&Value) -> bool) {
+    pub async fn read_until(&mut self, is_so: impl Fn(&Value) -> bool) {
         while !is_so(&self.copy) {
             match self.next().await {
                 ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
@@ -177,12 +178,12 @@ impl StateClient {
     }
 
     /// Reads until the status of the document is this.
-    pub async fn until_status(&mut self, status: &str) {
-        self.until(|state| state["status"] == status).await;
+    pub async fn read_until_status(&mut self, status: &str) {
+        self.read_until(|state| state["status"] == status).await;
     }
 
     /// Reads until an error arrives; returns its message.
-    pub async fn refused(&mut self) -> String {
+    pub async fn read_error(&mut self) -> String {
         loop {
             match self.next().await {
                 ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
@@ -195,7 +196,7 @@ impl StateClient {
     }
 
     /// Reads until the server closes the socket; returns the code and the reason.
-    pub async fn farewell(&mut self) -> (u16, String) {
+    pub async fn read_close(&mut self) -> (u16, String) {
         loop {
             if let ReceivedFrame::Closed(code, reason) = self.next().await {
                 return (code, reason);
@@ -205,7 +206,7 @@ impl StateClient {
 
     /// Closes the socket and waits for the server's close frame.
     pub async fn close(mut self) {
-        self.tape.note(self.speaker, "the client leaves");
+        self.tape.record_note(self.speaker, "the client leaves");
         let said = timeout(PATIENCE, self.socket.close(None)).await;
         if !matches!(said, Ok(Ok(()))) {
             self.fail("the server does not hear the farewell");
@@ -220,13 +221,13 @@ impl StateClient {
     async fn read(&mut self) -> ReceivedFrame {
         loop {
             match self.socket.next().await {
-                Some(Ok(Message::Text(text))) => return self.take(&text),
+                Some(Ok(Message::Text(text))) => return self.fold_frame(&text),
                 Some(Ok(Message::Close(close))) => {
                     self.closed = true;
                     let close = close.map(|it| (it.code.into(), it.reason.to_string()));
                     let (code, reason) = close.unwrap_or((1005, String::new()));
                     let farewell = format!("closed: {code} {reason}");
-                    self.tape.note(self.speaker, farewell.trim_end());
+                    self.tape.record_note(self.speaker, farewell.trim_end());
                     return ReceivedFrame::Closed(code, reason);
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -243,10 +244,10 @@ impl StateClient {
     }
 
     /// Records, validates and folds a frame.
-    fn take(&mut self, text: &str) -> ReceivedFrame {
+    fn fold_frame(&mut self, text: &str) -> ReceivedFrame {
         let line = text.as_bytes();
         self.tape
-            .line(self.speaker, RecordDirection::ToClient, line);
+            .record_line(self.speaker, RecordDirection::ToClient, line);
         let frame = serde_json::from_str(text);
         let mut frame: Value =
             frame.unwrap_or_else(|error| self.fail(&format!("the last frame is no JSON: {error}")));

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn words<T: std::fmt::Debug>(read: ParamsResult<T>) -> String {
+fn format_result<T: std::fmt::Debug>(read: ParamsResult<T>) -> String {
     match read {
         Ok(read) => format!("{read:?}\n"),
         Err(error) => format!("{} {error}\n", error.code()),
@@ -14,22 +14,22 @@ fn words<T: std::fmt::Debug>(read: ParamsResult<T>) -> String {
 
 #[test]
 fn malformed_params_are_named_and_not_repeated() {
-    let start = |params: Value| words(turn_start(Some(params)));
+    let start = |params: Value| format_result(turn_start(Some(params)));
     let text = json!({"type": "text", "text": "Hello"});
     let rows = [
-        words(thread_get(None)),
-        words(thread_get(Some(json!([])))),
-        words(thread_get(Some(json!({"threadId": null})))),
-        words(thread_get(Some(json!({"threadId": {"secret": 1}})))),
-        words(turn_cancel(Some(json!({"threadId": 1})))),
-        words(turn_cancel(Some(
+        format_result(thread_get(None)),
+        format_result(thread_get(Some(json!([])))),
+        format_result(thread_get(Some(json!({"threadId": null})))),
+        format_result(thread_get(Some(json!({"threadId": {"secret": 1}})))),
+        format_result(turn_cancel(Some(json!({"threadId": 1})))),
+        format_result(turn_cancel(Some(
             json!({"threadId": "t", "turnId": ["secret"]}),
         ))),
-        words(thread_create(Some(json!({"title": ["secret"]})))),
-        words(thread_create(Some(json!({"directory": 1})))),
-        words(thread_create(Some(json!("secret")))),
-        words(thread_list(Some(json!(1)))),
-        words(initialize(Some(json!([])))),
+        format_result(thread_create(Some(json!({"title": ["secret"]})))),
+        format_result(thread_create(Some(json!({"directory": 1})))),
+        format_result(thread_create(Some(json!("secret")))),
+        format_result(thread_list(Some(json!(1)))),
+        format_result(initialize(Some(json!([])))),
         start(json!({"input": [text]})),
         start(json!({"threadId": "t"})),
         start(json!({"threadId": "t", "input": "secret"})),
@@ -45,9 +45,9 @@ fn malformed_params_are_named_and_not_repeated() {
         start(json!({"threadId": "t", "input": [text], "model": {}})),
         start(json!({"threadId": "t", "input": [text], "model": {"modelID": 1}})),
         start(json!({"threadId": "t", "input": [text], "agent": 1})),
-        words(approval_respond(Some(json!({"decision": "once"})))),
-        words(approval_respond(Some(json!({"requestId": "r"})))),
-        words(approval_respond(Some(
+        format_result(approval_respond(Some(json!({"decision": "once"})))),
+        format_result(approval_respond(Some(json!({"requestId": "r"})))),
+        format_result(approval_respond(Some(
             json!({"requestId": "r", "decision": "secret"}),
         ))),
     ]
@@ -90,12 +90,12 @@ fn malformed_params_are_named_and_not_repeated() {
 #[test]
 fn known_params_are_read_and_others_ignored() {
     let rows = [
-        words(initialize(None)),
-        words(initialize(Some(json!({"clientInfo": 17})))),
-        words(thread_list(Some(json!({"limit": 3})))),
-        words(thread_create(None)),
-        words(thread_create(Some(json!({"title": " ", "directory": ""})))),
-        words(turn_start(Some(json!({
+        format_result(initialize(None)),
+        format_result(initialize(Some(json!({"clientInfo": 17})))),
+        format_result(thread_list(Some(json!({"limit": 3})))),
+        format_result(thread_create(None)),
+        format_result(thread_create(Some(json!({"title": " ", "directory": ""})))),
+        format_result(turn_start(Some(json!({
             "threadId": "t",
             "input": [
                 {"type": "text", "text": ""},
@@ -173,7 +173,7 @@ fn a_decision_selects_an_offered_option() {
             ApprovalDecision::Always,
             ApprovalDecision::Reject,
         ] {
-            rows += &words(decision(decide, offered));
+            rows += &format_result(decision(decide, offered));
         }
     }
     expect![[r#"

@@ -6,7 +6,7 @@ use harn_model::{AskId, Decision};
 use harn_runtime::DriverAction;
 use serde_json::Value;
 
-use super::hand;
+use super::send_to_thread;
 use crate::{
     ThreadsError,
     connection::{ReplyTarget, ThreadsPeer},
@@ -22,9 +22,9 @@ pub(crate) async fn handle(
 ) -> Result<(), ThreadsError> {
     let params = from_wire::approval_respond(params)?;
     let ask: AskId = params.request_id.into();
-    let thread = peer.registry.asking(&ask);
+    let thread = peer.registry.thread_of_ask(&ask);
     let thread = thread.ok_or(ThreadsError::ApprovalNotFound)?;
-    hand(
+    send_to_thread(
         peer,
         &thread,
         ThreadAction::Decide(ask, params.decision),
@@ -59,7 +59,7 @@ impl ThreadTask {
 
     async fn answer(&self, ask: AskId, decision: Decision) -> Result<(), ThreadsError> {
         self.seat.drive(DriverAction::Answer, None)?;
-        let (Some(term), _) = self.seat.asked() else {
+        let (Some(term), _) = self.seat.answering_term() else {
             let why = "somebody else is asked just now; who decides is about to change";
             return Err(ThreadsError::Internal(why.to_owned()));
         };

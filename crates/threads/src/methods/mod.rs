@@ -21,15 +21,15 @@ use crate::{
 
 /// Sends a request to the task of its thread. If the thread must be opened, waits for the permission to use the
 /// disk.
-async fn hand(
+async fn send_to_thread(
     peer: &Arc<ThreadsPeer>,
     thread: &SessionId,
     wanted: ThreadAction,
     reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
-    let place = match peer.registry.has(thread) {
+    let place = match peer.registry.has_thread(thread) {
         true => None,
-        false => peer.disk().await,
+        false => peer.acquire_disk().await,
     };
-    registry::hand(peer, thread, ThreadRequest { wanted, reply }, place)
+    registry::send_or_open(peer, thread, ThreadRequest { wanted, reply }, place)
 }

@@ -19,7 +19,7 @@ pub(crate) async fn handle(
     reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let params = from_wire::thread_create(params)?;
-    let place = peer.disk().await;
+    let place = peer.acquire_disk().await;
     let creating = run(peer.clone(), params, reply, place);
     peer.tasks.spawn(creating);
     Ok(())
@@ -44,7 +44,7 @@ async fn run(
         }
     };
     // Before the client knows the thread, so that its next request finds it.
-    let requests = peer.registry.enter(task.id().clone());
+    let requests = peer.registry.add_thread(task.id().clone());
     let thread = task.thread();
     let created = ThreadNotification::ThreadCreated {
         thread_id: thread.thread_id.clone(),

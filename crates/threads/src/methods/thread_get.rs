@@ -6,7 +6,7 @@ use harn_model::Seq;
 use harn_runtime::SessionEnd;
 use serde_json::Value;
 
-use super::hand;
+use super::send_to_thread;
 use crate::{
     ThreadHistory, ThreadsError,
     connection::{ReplyTarget, ThreadsPeer},
@@ -21,7 +21,7 @@ pub(crate) async fn handle(
     reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let thread = from_wire::thread_get(params)?.thread_id.into();
-    hand(peer, &thread, ThreadAction::Get, reply).await
+    send_to_thread(peer, &thread, ThreadAction::Get, reply).await
 }
 
 impl ThreadTask {
@@ -31,7 +31,7 @@ impl ThreadTask {
         let mut history = ThreadHistory::new(self.id().clone(), self.seat.meta().created);
         let mut past = self.seat.subscribe(Seq::ZERO);
         while past.position() < until {
-            let delivery = past.next().await.map_err(ended)?;
+            let delivery = past.next().await.map_err(session_end_error)?;
             let events = delivery.events().iter();
             let told = events.take_while(|envelope| envelope.seq <= until);
             told.for_each(|envelope| history.add(envelope));
@@ -44,9 +44,9 @@ impl ThreadTask {
 }
 
 /// Returns the error for a session that ended.
-pub(crate) fn ended(end: SessionEnd) -> ThreadsError {
+pub(crate) fn session_end_error(end: SessionEnd) -> ThreadsError {
     match end {
-        SessionEnd::Closed => ThreadsError::closed(),
+        SessionEnd::Closed => ThreadsError::thread_closed(),
         SessionEnd::Failed(why) => ThreadsError::Internal(why.to_string()),
     }
 }

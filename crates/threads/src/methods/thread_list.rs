@@ -10,7 +10,7 @@ use crate::{
     connection::{ReplyTarget, ThreadsPeer},
     from_wire,
     replay::UNTITLED,
-    thread::of_session,
+    thread::describe_thread,
     wire::{Thread, ThreadListResult, ThreadTime},
 };
 
@@ -21,7 +21,7 @@ pub(crate) async fn handle(
 ) -> Result<(), ThreadsError> {
     from_wire::thread_list(params)?;
     let asked = peer.clone();
-    peer.answer_beside(reply, async move { list(&asked).await })
+    peer.answer_in_task(reply, async move { list(&asked).await })
         .await;
     Ok(())
 }
@@ -45,8 +45,8 @@ async fn list(peer: &ThreadsPeer) -> Result<ThreadListResult, ThreadsError> {
 fn thread(peer: &ThreadsPeer, summary: SessionSummary) -> Thread {
     let meta = summary.meta;
     // An open session may be newer than the disk.
-    if let Some(session) = peer.hub.live(&meta.thread_id) {
-        return of_session(&session);
+    if let Some(session) = peer.hub.live_session(&meta.thread_id) {
+        return describe_thread(&session);
     }
     Thread {
         title: match meta.title.is_empty() {

@@ -6,7 +6,7 @@ use harn_model::{SessionId, TurnId};
 use harn_runtime::DriverAction;
 use serde_json::Value;
 
-use super::hand;
+use super::send_to_thread;
 use crate::{
     ThreadsError,
     connection::{ReplyTarget, ThreadsPeer},
@@ -24,8 +24,11 @@ pub(crate) async fn handle(
     let thread: SessionId = params.thread_id.into();
     let turn: Option<TurnId> = params.turn_id.map(Into::into);
     // Only the log of a thread contains its past turns.
-    if turn.is_some() || peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
-        return hand(peer, &thread, ThreadAction::Cancel(turn), reply).await;
+    if turn.is_some()
+        || peer.registry.has_thread(&thread)
+        || peer.hub.live_session(&thread).is_some()
+    {
+        return send_to_thread(peer, &thread, ThreadAction::Cancel(turn), reply).await;
     }
     // Nothing runs in a thread that is not open, so it is not opened for this.
     let hub = peer.hub.clone();
@@ -33,7 +36,7 @@ pub(crate) async fn handle(
         let known = hub.has(&thread).await.then_some(OkResult::YES);
         known.ok_or(ThreadsError::ThreadNotFound)
     };
-    peer.answer_beside(reply, done).await;
+    peer.answer_in_task(reply, done).await;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use harn_model::TurnId;
 use harn_runtime::{DriverAction, PromptSubmission};
 use serde_json::Value;
 
-use super::hand;
+use super::send_to_thread;
 use crate::{
     ThreadsError,
     connection::{ReplyTarget, ThreadsPeer},
@@ -22,7 +22,7 @@ pub(crate) async fn handle(
 ) -> Result<(), ThreadsError> {
     let params = from_wire::turn_start(params)?;
     let thread = params.thread_id.as_str().into();
-    hand(peer, &thread, ThreadAction::Start(Box::new(params)), reply).await
+    send_to_thread(peer, &thread, ThreadAction::Start(Box::new(params)), reply).await
 }
 
 /// The options of an agent that a turn may set, and their names on this wire.
@@ -36,7 +36,7 @@ impl ThreadTask {
             return Err(ThreadsError::TurnBusy);
         }
         let model = params.model.map(|model| model.model_id);
-        self.choose([model, params.agent]).await?;
+        self.set_choices([model, params.agent]).await?;
         let driver = self.seat.drive(DriverAction::Speak, None)?;
         let prompt = PromptSubmission {
             blocks: from_wire::prompt(params.input),
@@ -48,7 +48,7 @@ impl ThreadTask {
     }
 
     /// Sets the options that the turn chooses, all or none. An option that the agent does not have is ignored.
-    async fn choose(&self, wanted: [Option<String>; 2]) -> Result<(), ThreadsError> {
+    async fn set_choices(&self, wanted: [Option<String>; 2]) -> Result<(), ThreadsError> {
         let options = self.seat.options();
         let mut changes = Vec::new();
         for ((id, field), value) in CHOICES.into_iter().zip(wanted) {

@@ -15,20 +15,20 @@ use crate::wire::{
 type AskItem = TaggedItem<Box<PermissionAsked>, ItemTag>;
 
 impl ThreadProjector {
-    pub(super) fn ask(
+    pub(super) fn add_ask(
         &mut self,
         ask: &PermissionAsked,
         before: Option<AskItem>,
         out: &mut Vec<ThreadNotification>,
     ) {
         if let Some(before) = before {
-            self.end_ask(before, undecided("it was asked again"), out);
+            self.end_ask(before, undecided_end("it was asked again"), out);
         }
         let open = self.transcript.open.asks.get_mut(&ask.ask_id);
         let (Some(turn), Some(open)) = (&self.turn, open) else {
             return;
         };
-        let item = self.names.item(ask.ask_id.as_str());
+        let item = self.names.new_item_id(ask.ask_id.as_str());
         open.tag.id.clone_from(&item);
         let (turn_id, message_id) = (turn.id.clone(), turn.last_message.to_string());
         let data = ApprovalData {
@@ -37,7 +37,7 @@ impl ThreadProjector {
             patterns: patterns(ask),
             metadata: metadata(ask),
         };
-        self.started(&item, ItemStart::Approval(data.clone()), out);
+        self.notify_started(&item, ItemStart::Approval(data.clone()), out);
         // A worker's call is in a thread of its own, and no item here.
         let own = ask.lineage.is_empty();
         let tool = own.then(|| AskedCall {
@@ -61,11 +61,11 @@ impl ThreadProjector {
         end: ApprovalEnd,
         out: &mut Vec<ThreadNotification>,
     ) {
-        self.completed(ask.tag.id, Some(ItemEnd::Approval(end)), out);
+        self.notify_completed(ask.tag.id, Some(ItemEnd::Approval(end)), out);
     }
 }
 
-pub(super) fn undecided(why: &str) -> ApprovalEnd {
+pub(super) fn undecided_end(why: &str) -> ApprovalEnd {
     ApprovalEnd {
         reply: ApprovalReply::Reject,
         reason: Some(why.to_owned()),
@@ -73,7 +73,7 @@ pub(super) fn undecided(why: &str) -> ApprovalEnd {
 }
 
 /// Maps a decision to the three words of this wire: a decision that does not allow is a rejection.
-pub(super) fn decided(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
+pub(super) fn decided_end(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
     let (reply, reason) = match decision {
         Decision::Allowed { option_id, .. } => {
             let chosen = options.iter().find(|it| it.option_id == *option_id);

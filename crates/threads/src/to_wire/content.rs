@@ -45,7 +45,7 @@ fn data_file(url: Option<String>, name: &str, mime: &str, data: &str) -> InputPa
 }
 
 /// Returns the output of a tool as text, with a line break between two parts.
-pub(super) fn shown(content: &[ToolContent]) -> String {
+pub(super) fn shown_text(content: &[ToolContent]) -> String {
     let mut out = String::new();
     for part in content {
         let text = match part {

@@ -9,7 +9,7 @@ pub(super) struct ItemNames(HashSet<Box<str>>);
 impl ItemNames {
     /// Returns the id of a new item, derived from `id`. Agents may resume a message, or use an id twice; each time
     /// it is another item.
-    pub(super) fn item(&mut self, id: &str) -> String {
+    pub(super) fn new_item_id(&mut self, id: &str) -> String {
         let mut name = format!("itm_{id}");
         let mut count = 1_u64;
         while !self.0.insert(name.as_str().into()) {
@@ -27,7 +27,7 @@ mod tests {
     #[test]
     fn no_id_is_used_twice() {
         let mut names = ItemNames::default();
-        let given = ["a", "b", "a", "a.2", "a"].map(|id| names.item(id));
+        let given = ["a", "b", "a", "a.2", "a"].map(|id| names.new_item_id(id));
         assert_eq!(given, ["itm_a", "itm_b", "itm_a.2", "itm_a.2.2", "itm_a.3"]);
     }
 }

@@ -35,7 +35,7 @@ fn check(events: Vec<AgentEvent>, expect: Expect) {
     expect.assert_eq(&lines);
 }
 
-fn started(prompt: Vec<ContentBlock>) -> AgentEvent {
+fn turn_started_event(prompt: Vec<ContentBlock>) -> AgentEvent {
     AgentEvent::TurnStarted(Box::new(TurnStarted {
         message_id: "m".into(),
         prompt,
@@ -50,12 +50,12 @@ fn chunk(id: &str, content: &str) -> AgentEvent {
     }
 }
 
-fn ended() -> AgentEvent {
+fn turn_ended_event() -> AgentEvent {
     let outcome = TurnOutcome::stopped(StopReason::EndTurn);
     AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))
 }
 
-fn asked() -> AgentEvent {
+fn permission_asked_event() -> AgentEvent {
     let option = PermissionOption {
         option_id: "yes".to_owned(),
         name: "Yes".to_owned(),
@@ -88,7 +88,7 @@ fn prompts_of_other_wires_become_parts() {
         }),
     ];
     check(
-        vec![started(blocks)],
+        vec![turn_started_event(blocks)],
         expect![[r#"
             {"notification":"turn.started","time":1,"turn":{"status":"running","time":{"started":1}}}
             {"notification":"item.started","item":{"itemId":"itm_m","type":"user_message","data":{"parts":[{"type":"text","text":"Look"},{"type":"file","url":"data:image/png;base64,AAAA","filename":"image","mime":"image/png"},{"type":"file","url":"data:audio/wav;base64,BBBB","filename":"audio","mime":"audio/wav"},{"type":"file","url":"file:///a/b.rs","filename":"b.rs"}]}}}
@@ -100,11 +100,11 @@ fn prompts_of_other_wires_become_parts() {
 #[test]
 fn a_resumed_message_is_another_item() {
     let events = vec![
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         chunk("a", "one"),
         chunk("b", ""),
         chunk("a", "two"),
-        ended(),
+        turn_ended_event(),
     ];
     check(
         events,
@@ -128,9 +128,9 @@ fn a_resumed_message_is_another_item() {
 #[test]
 fn open_items_end_with_their_turn() {
     let events = vec![
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         AgentEvent::ToolCall(Box::new(ToolCall::new("call", "look"))),
-        asked(),
+        permission_asked_event(),
         chunk("a", "one"),
         AgentEvent::Recovered(Box::new(TurnRecovered {
             interrupted_calls: Vec::new(),
@@ -139,7 +139,7 @@ fn open_items_end_with_their_turn() {
         })),
         // After the end of a turn, nothing of it is notified.
         chunk("a", "two"),
-        ended(),
+        turn_ended_event(),
     ];
     check(
         events,
@@ -172,10 +172,10 @@ fn a_decision_that_does_not_allow_is_a_rejection() {
     };
     let reason = "too late".to_owned();
     let events = vec![
-        started(Vec::new()),
-        asked(),
+        turn_started_event(Vec::new()),
+        permission_asked_event(),
         resolved(Decision::Unavailable { reason }),
-        asked(),
+        permission_asked_event(),
         resolved(Decision::Cancelled),
         // It is settled already.
         resolved(Decision::Cancelled),
@@ -214,7 +214,7 @@ fn a_call_notifies_its_output_and_changes() {
     let mut at_once = ToolCall::new("other", "look");
     at_once.status = ToolCallStatus::Completed;
     let events = vec![
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         AgentEvent::ToolCall(Box::new(call)),
         AgentEvent::ToolCallUpdate(Box::new(update(ToolCallStatus::InProgress))),
         AgentEvent::ToolCallUpdate(Box::new(input)),
@@ -238,7 +238,7 @@ fn a_call_notifies_its_output_and_changes() {
     );
 }
 
-fn printed(start: u64, text: &str) -> ToolContent {
+fn command_output(start: u64, text: &str) -> ToolContent {
     ToolContent::Output(CommandOutput {
         text: text.to_owned(),
         start,
@@ -246,7 +246,7 @@ fn printed(start: u64, text: &str) -> ToolContent {
     })
 }
 
-fn shows(status: ToolCallStatus, content: Vec<ToolContent>) -> AgentEvent {
+fn call_update_event(status: ToolCallStatus, content: Vec<ToolContent>) -> AgentEvent {
     let mut update = ToolCallUpdate::new("call", "run", status);
     update.content = Some(content);
     update.raw_output = Some(json!({"exit_code": 0}));
@@ -255,18 +255,21 @@ fn shows(status: ToolCallStatus, content: Vec<ToolContent>) -> AgentEvent {
 
 #[test]
 fn each_delta_contains_only_new_output() {
-    let running = |content| shows(ToolCallStatus::InProgress, vec![content]);
-    let end = vec![printed(10, "x\n"), ToolContent::text("exit code 0\n")];
+    let running = |content| call_update_event(ToolCallStatus::InProgress, vec![content]);
+    let end = vec![
+        command_output(10, "x\n"),
+        ToolContent::text("exit code 0\n"),
+    ];
     let events = vec![
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         AgentEvent::ToolCall(Box::new(ToolCall::new("call", "run"))),
-        running(printed(0, "one\n")),
-        running(printed(0, "one\n")),
-        running(printed(2, "e\ntwo")),
-        shows(ToolCallStatus::Completed, end),
+        running(command_output(0, "one\n")),
+        running(command_output(0, "one\n")),
+        running(command_output(2, "e\ntwo")),
+        call_update_event(ToolCallStatus::Completed, end),
         AgentEvent::ToolCall(Box::new(ToolCall::new("call.2", "run"))),
         AgentEvent::ToolCallUpdate(Box::new(ToolCallUpdate {
-            content: Some(vec![printed(0, "")]),
+            content: Some(vec![command_output(0, "")]),
             raw_output: Some(json!({"exit_code": 0})),
             ..ToolCallUpdate::new("call.2", "run", ToolCallStatus::Completed)
         })),
@@ -290,13 +293,14 @@ fn each_delta_contains_only_new_output() {
 
 #[test]
 fn a_text_that_replaces_another_has_no_delta() {
-    let running = |text: &str| shows(ToolCallStatus::InProgress, vec![ToolContent::text(text)]);
+    let running =
+        |text: &str| call_update_event(ToolCallStatus::InProgress, vec![ToolContent::text(text)]);
     let events = vec![
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         AgentEvent::ToolCall(Box::new(ToolCall::new("call", "run"))),
         running("```\none\n```\n"),
         running("```\none\ntwo\n```\n"),
-        shows(
+        call_update_event(
             ToolCallStatus::Completed,
             vec![ToolContent::text("```\none\ntwo\n```\n\nexit code 0\n")],
         ),
@@ -329,7 +333,7 @@ fn a_withdrawn_prompt_is_notified_unless_a_turn_runs() {
     let events = vec![
         queued("w"),
         withdrawn("w"),
-        started(Vec::new()),
+        turn_started_event(Vec::new()),
         queued("x"),
         withdrawn("x"),
     ];

@@ -31,9 +31,9 @@ impl ThreadProjector {
         if self.turn.is_none() {
             return;
         }
-        let item = self.names.item(id.as_str());
+        let item = self.names.new_item_id(id.as_str());
         let ends = call.status.is_terminal();
-        let mut ended = ends.then(|| self.transcript.announced(call));
+        let mut ended = ends.then(|| self.transcript.new_call(call));
         let open = self.transcript.open.calls.get_mut(id);
         let Some(shown) = ended.as_mut().or(open) else {
             return;
@@ -48,14 +48,14 @@ impl ThreadProjector {
             kind: call.kind,
             input: (!call.raw_input.is_null()).then(|| call.raw_input.clone()),
         };
-        self.started(&item, ItemStart::ToolExec(Box::new(data)), out);
+        self.notify_started(&item, ItemStart::ToolExec(Box::new(data)), out);
         if new.is_some() {
             let data = ToolLogData {
                 call_id: id.clone(),
                 tool: call.tool_name.clone(),
                 input: None,
             };
-            self.delta(item, ItemDelta::ToolLog { delta: new, data }, out);
+            self.notify_delta(item, ItemDelta::ToolLog { delta: new, data }, out);
         }
         if let Some(ended) = ended {
             let outcome = outcome(&ended, None, None);
@@ -85,7 +85,7 @@ impl ThreadProjector {
                 tool: call.tool_name.clone(),
                 input: update.raw_input.clone(),
             };
-            self.delta(item, ItemDelta::ToolLog { delta: new, data }, out);
+            self.notify_delta(item, ItemDelta::ToolLog { delta: new, data }, out);
         }
         if let Some(ended) = ended {
             let outcome = outcome(&ended, update.error.as_deref(), update.raw_output.as_ref());
@@ -107,7 +107,7 @@ impl ThreadProjector {
             outcome,
             diffs,
         };
-        self.completed(call.tag.id, Some(ItemEnd::ToolExec(Box::new(end))), out);
+        self.notify_completed(call.tag.id, Some(ItemEnd::ToolExec(Box::new(end))), out);
     }
 }
 
@@ -115,12 +115,15 @@ impl ThreadProjector {
 /// clients would append it to the one it replaces. The end of the item has it.
 fn new_text(call: &mut CallItem) -> Option<String> {
     let output = &call.item.output;
-    let prints = output.content.iter().any(|part| part.printed().is_some());
+    let prints = output
+        .content
+        .iter()
+        .any(|part| part.command_output().is_some());
     let new = match prints {
         true => output.added.clone(),
         false => {
             let appended = &mut call.tag.appended;
-            let shown = content::shown(&output.content);
+            let shown = content::shown_text(&output.content);
             let new = shown.strip_prefix(appended.as_str()).unwrap_or_default();
             appended.push_str(new);
             new.to_owned()
@@ -142,7 +145,7 @@ fn outcome(call: &ShownCall, error: Option<&str>, raw: Option<&Value>) -> ToolOu
         }
         Some(printed) => printed.as_str().to_owned(),
         None => {
-            let shown = content::shown(&call.output.content);
+            let shown = content::shown_text(&call.output.content);
             let raw = raw.filter(|_| shown.is_empty());
             raw.map_or(shown, as_text)
         }

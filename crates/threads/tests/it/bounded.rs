@@ -11,7 +11,7 @@ use tokio::{sync::mpsc, time::timeout};
 const ASKED: usize = 2000;
 
 /// Returns how many requests were accepted from a client that reads no answer.
-async fn taken(request: impl Fn(usize) -> Value) -> usize {
+async fn count_accepted_requests(request: impl Fn(usize) -> Value) -> usize {
     let test = TestHub::new(ScriptedAgent::silent());
     let config = ThreadsConfig {
         alone: false,
@@ -41,22 +41,22 @@ fn request(id: usize, method: &str, params: Value) -> Value {
 
 #[tokio::test]
 async fn unread_lists_stop_the_reading() {
-    let taken = taken(|id| request(id, "thread.list", json!({}))).await;
+    let taken = count_accepted_requests(|id| request(id, "thread.list", json!({}))).await;
     assert!(taken < ASKED / 2, "{taken}");
 }
 
 #[tokio::test]
 async fn unread_errors_of_unknown_threads_stop_the_reading() {
     let other = |id| json!({"threadId": format!("ses_{id}")});
-    let gets = taken(|id| request(id, "thread.get", other(id))).await;
+    let gets = count_accepted_requests(|id| request(id, "thread.get", other(id))).await;
     assert!(gets < ASKED / 2, "{gets}");
-    let cancels = taken(|id| request(id, "turn.cancel", other(id))).await;
+    let cancels = count_accepted_requests(|id| request(id, "turn.cancel", other(id))).await;
     assert!(cancels < ASKED / 2, "{cancels}");
 }
 
 #[tokio::test]
 async fn unread_errors_of_creations_stop_the_reading() {
     let nowhere = json!({"directory": "/does/not/exist"});
-    let taken = taken(|id| request(id, "thread.create", nowhere.clone())).await;
+    let taken = count_accepted_requests(|id| request(id, "thread.create", nowhere.clone())).await;
     assert!(taken < ASKED / 2, "{taken}");
 }

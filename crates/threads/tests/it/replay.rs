@@ -14,7 +14,7 @@ fn check(events: &[Envelope]) {
     for (at, envelope) in events.iter().enumerate() {
         projector.project(envelope, &mut told);
         for notification in told.drain(..) {
-            live.take(&serde_json::to_value(&notification).unwrap());
+            live.fold(&serde_json::to_value(&notification).unwrap());
         }
         let mut history = ThreadHistory::new("thread".into(), 0);
         events[..=at].iter().for_each(|it| history.add(it));
@@ -23,7 +23,7 @@ fn check(events: &[Envelope]) {
         assert!(times.is_sorted_by(|a, b| a < b));
         let mut replayed = ThreadScreen::default();
         for event in history {
-            replayed.take(&serde_json::to_value(&event).unwrap());
+            replayed.fold(&serde_json::to_value(&event).unwrap());
         }
         assert_eq!(replayed, live, "after {:?}", envelope.event);
     }

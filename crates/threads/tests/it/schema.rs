@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use harn_testkit::schema::{NullRule, accepted_schema, check_carried, check_files, written_schema};
+use harn_testkit::schema::{
+    NullRule, accepted_schema, check_embedded, check_files, written_schema,
+};
 use harn_threads::{
     published::SCHEMAS,
     wire::{
@@ -75,14 +77,14 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "threads-results.schema.json",
-            written::<MethodResults>(
+            build_written_schema::<MethodResults>(
                 "The `result` of the thread and turn methods, by method. Clients must ignore what they do \
                  not know.",
             ),
         ),
         (
             "threads-notifications.schema.json",
-            written::<ThreadNotification>(
+            build_written_schema::<ThreadNotification>(
                 "The `params` of what is told of threads unasked; `notification` is the method. Clients \
                  must ignore what they do not know.",
             ),
@@ -90,7 +92,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn written<T: JsonSchema>(description: &str) -> Value {
+fn build_written_schema<T: JsonSchema>(description: &str) -> Value {
     written_schema::<T>(description, NullRule::AllMembers)
 }
 
@@ -102,7 +104,7 @@ fn schemas_match_the_types() {
 /// The program embeds all schema files.
 #[test]
 fn every_schema_is_published() {
-    check_carried(&schemas(), SCHEMAS);
+    check_embedded(&schemas(), SCHEMAS);
 }
 
 #[test]

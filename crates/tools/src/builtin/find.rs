@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    BuiltinTool, built_in,
-    work::{parse, run_by, value},
+    BuiltinTool, builtin_call,
+    work::{parse, run_by, to_json},
 };
 use crate::{
     GrepResult, SearchQuery, SearchResults, Survey, Toolbox, WalkSummary, Workspace,
@@ -77,19 +77,19 @@ pub struct SearchScope {
 impl SearchScope {
     /// Covers all directories of a session.
     #[must_use]
-    pub fn whole(cx: &TurnContext) -> Self {
-        Self::of(cx.cwd(), session_files(cx))
+    pub fn for_session(cx: &TurnContext) -> Self {
+        Self::new(cx.cwd(), session_workspace(cx))
     }
 
     /// Covers a part of the workspace at `root`.
-    pub fn of(root: impl AsRef<Path>, files: Workspace) -> Self {
+    pub fn new(root: impl AsRef<Path>, files: Workspace) -> Self {
         let root = root.as_ref().to_owned();
         Self { root, files }
     }
 }
 
 /// Returns the directories of a session as a workspace.
-fn session_files(cx: &TurnContext) -> Workspace {
+fn session_workspace(cx: &TurnContext) -> Workspace {
     Workspace::new(cx.cwd()).with_directories(cx.additional_directories())
 }
 
@@ -98,9 +98,10 @@ const NO_WORDS: &str = "the arguments have no words to search for";
 const NO_PATTERN: &str = "the arguments have no pattern";
 
 /// Calls `search` for a model.
-pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
+pub(super) async fn call_search(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
     let SearchInput { query, .. } = parse(&input, NO_WORDS)?;
-    let (searched, _) = survey(cx, SearchScope::whole(cx), query_of(&query), input).await?;
+    let (searched, _) =
+        survey(cx, SearchScope::for_session(cx), parse_query(&query), input).await?;
     Ok(searched.output)
 }
 
@@ -113,7 +114,7 @@ impl Toolbox {
         query: SearchQuery,
         limit: usize,
     ) -> Result<(SearchResults, Option<Survey>), AgentError> {
-        let input = value(SearchInput {
+        let input = to_json(SearchInput {
             query: query.words().join(" "),
             limit: Some(limit),
         });
@@ -123,10 +124,10 @@ impl Toolbox {
 
     /// Calls `grep`.
     pub async fn grep(&self, cx: &TurnContext, pattern: &str) -> Result<GrepResult, AgentError> {
-        let input = value(GrepInput {
+        let input = to_json(GrepInput {
             pattern: pattern.to_owned(),
         });
-        Ok(grepped(cx, input).await?.found)
+        Ok(call_grep(cx, input).await?.found)
     }
 }
 
@@ -141,9 +142,9 @@ fn survey<'a>(
 ) -> BoxFuture<'a, Result<SurveyedSearch, AgentError>> {
     Box::pin(async move {
         let filter = cx.host().read_filter().await;
-        let files = part.files.only(move |path| filter.allows(path));
+        let files = part.files.with_filter(move |path| filter.allows(path));
         let words = query.words().join(" ");
-        let tool = built_in(cx, BuiltinTool::Search).input(input.clone());
+        let tool = builtin_call(cx, BuiltinTool::Search).input(input.clone());
         let call = tool
             .title(format!("Search for \"{words}\""))
             .start()
@@ -155,7 +156,7 @@ fn survey<'a>(
             // The permission answer may have replaced the words.
             let query = match decided == input {
                 true => query,
-                false => query_of(&text),
+                false => parse_query(&text),
             };
             let limit = limit.unwrap_or(PLACES).min(MAX_PLACES);
             let (found, survey) = files.survey(query, limit).await?;
@@ -168,7 +169,7 @@ fn survey<'a>(
                 // Further digits of a score mean nothing.
                 score: Some((hit.score * 100.0).round() / 100.0),
             });
-            let output = output(&part.root, &found.walked, hits.collect());
+            let output = build_output(&part.root, &found.walked, hits.collect());
             Ok::<_, ToolError>(SearchCallOutput { found, output })
         };
         let searched = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?;
@@ -177,25 +178,25 @@ fn survey<'a>(
 }
 
 /// Parses a text into a query. If it has only stop words, the query uses all of them.
-fn query_of(text: &str) -> SearchQuery {
+fn parse_query(text: &str) -> SearchQuery {
     let question = SearchQuery::question(text);
     if question.is_empty() {
-        SearchQuery::words_of(text)
+        SearchQuery::from_text(text)
     } else {
         question
     }
 }
 
 /// Calls `grep` and returns the matching lines.
-pub(super) fn grepped<'a>(
+pub(super) fn call_grep<'a>(
     cx: &'a TurnContext,
     input: Value,
 ) -> BoxFuture<'a, Result<SearchCallOutput<GrepResult>, AgentError>> {
     Box::pin(async move {
         let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
         let filter = cx.host().read_filter().await;
-        let workspace = session_files(cx).only(move |path| filter.allows(path));
-        let tool = built_in(cx, BuiltinTool::Grep).input(input);
+        let workspace = session_workspace(cx).with_filter(move |path| filter.allows(path));
+        let tool = builtin_call(cx, BuiltinTool::Grep).input(input);
         let call = tool
             .title(format!("Lines that match {pattern}"))
             .start()
@@ -212,14 +213,14 @@ pub(super) fn grepped<'a>(
                 passage: None,
                 score: None,
             });
-            let output = output(cx.cwd(), &found.walked, hits.collect());
+            let output = build_output(cx.cwd(), &found.walked, hits.collect());
             Ok::<_, ToolError>(SearchCallOutput { found, output })
         };
         run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
     })
 }
 
-fn output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> ToolOutput {
+fn build_output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> ToolOutput {
     let mut shown: String = hits
         .iter()
         .map(|h| short_item(h.path, h.line, h.text))
@@ -237,7 +238,7 @@ fn output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> ToolOu
     ToolOutput {
         locations: Some(hits.iter().map(location).collect()),
         content: Some(vec![ToolContent::text(shown)]),
-        raw: Some(value(SearchOutput {
+        raw: Some(to_json(SearchOutput {
             files_searched: walked.files,
             note: walked.note.as_deref(),
             hits,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    BuiltinTool, built_in,
-    work::{parse, run_by, shown_path, value},
+    BuiltinTool, builtin_call,
+    work::{display_path, parse, run_by, to_json},
 };
 use crate::{Toolbox, Workspace};
 
@@ -23,7 +23,7 @@ impl From<FolderListing> for ToolOutput {
     fn from(FolderListing(names): FolderListing) -> Self {
         Self {
             content: Some(vec![ToolContent::text(names.join("\n"))]),
-            raw: Some(value(&names)),
+            raw: Some(to_json(&names)),
             ..Self::default()
         }
     }
@@ -44,12 +44,12 @@ pub(super) fn list<'a>(
         const NO_FOLDER: &str = "the arguments name no folder";
         let ListInput { path } = parse(&input, NO_FOLDER)?;
         let folder = cx.host().absolute(path.unwrap_or_else(|| ".".to_owned()));
-        let shown = shown_path(cx.cwd(), &folder);
+        let shown = display_path(cx.cwd(), &folder);
         let title = match shown.trim_start_matches("./") {
             "" | "." => "List the workspace".to_owned(),
             shown => format!("List {shown}"),
         };
-        let tool = built_in(cx, BuiltinTool::ListFiles).input(input);
+        let tool = builtin_call(cx, BuiltinTool::ListFiles).input(input);
         let call = tool.title(title).location(&folder, None).start().await?;
         let (host, input) = (call.host().clone(), call.input().clone());
         let work = async {
@@ -59,7 +59,7 @@ pub(super) fn list<'a>(
             if let Some(path) = path {
                 workspace = workspace.folder(host.absolute(path));
             }
-            Ok::<_, ToolError>(FolderListing(workspace.top().await?))
+            Ok::<_, ToolError>(FolderListing(workspace.list_top().await?))
         };
         run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
     })
@@ -69,7 +69,7 @@ impl Toolbox {
     /// Calls `list_files` for the session's directory; names it, so that rules can match it.
     pub async fn list_files(&self, cx: &TurnContext) -> Result<Vec<String>, AgentError> {
         let path = Some(cx.cwd().display().to_string());
-        Ok(list(cx, value(ListInput { path })).await?.0)
+        Ok(list(cx, to_json(ListInput { path })).await?.0)
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, A
     const NO_GLOB: &str = "the arguments have no pattern";
     let GlobInput { pattern, .. } = parse(&input, NO_GLOB)?;
     let filter = cx.host().read_filter().await;
-    let tool = built_in(cx, BuiltinTool::Glob).input(input);
+    let tool = builtin_call(cx, BuiltinTool::Glob).input(input);
     let call = tool
         .title(format!("Files that match {pattern}"))
         .start()
@@ -101,7 +101,7 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, A
     let work = async {
         // The permission answer may have replaced the pattern.
         let GlobInput { pattern, limit } = parse(&input, NO_GLOB)?;
-        let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
+        let workspace = Workspace::new(cx.cwd()).with_filter(move |path| filter.allows(path));
         let limit = limit.unwrap_or(MATCHES).min(MAX_MATCHES);
         let (files, more) = workspace.glob(&pattern, limit).await?;
         let location = |file: &String| Location {
@@ -118,7 +118,7 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, A
         }
         Ok::<_, ToolError>(ToolOutput {
             content: Some(vec![ToolContent::text(shown)]),
-            raw: Some(value(GlobOutput {
+            raw: Some(to_json(GlobOutput {
                 files: &files,
                 more,
             })),

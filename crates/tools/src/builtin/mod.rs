@@ -34,7 +34,7 @@ pub use command::{CommandEnd, CommandResult, CommandRun, run_for_call};
 pub use find::{SearchScope, short_item};
 pub use read::FileRead;
 pub(crate) use work::warn;
-pub use work::{fail_by, run_by, shown_path, unless_cancelled};
+pub use work::{display_path, fail_by, run_by, run_unless_cancelled};
 
 use crate::shells::SessionShells;
 use outputs::OutputFolder;
@@ -112,7 +112,7 @@ impl BuiltinTool {
 
     /// Returns the tool with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.name() == name)
     }
 
@@ -132,7 +132,7 @@ impl BuiltinTool {
     /// Returns the tool's entry in the catalogue.
     #[must_use]
     pub fn spec(self) -> ToolSpec {
-        let (description, schema) = schema::of(self);
+        let (description, schema) = schema::description_and_schema(self);
         ToolSpec {
             name: self.name().to_owned(),
             description: description.to_owned(),
@@ -158,8 +158,8 @@ impl BuiltinTool {
             Self::WriteFile => write::write(cx, arguments).await.map(Into::into),
             Self::EditFile => edit::edit(cx, arguments).await.map(Into::into),
             Self::RunCommand => kit.call_command(cx, arguments).await,
-            Self::Search => find::search_for(cx, arguments).await,
-            Self::Grep => find::grepped(cx, arguments).await.map(Into::into),
+            Self::Search => find::call_search(cx, arguments).await,
+            Self::Grep => find::call_grep(cx, arguments).await.map(Into::into),
             Self::Glob => list::glob(cx, arguments).await,
             Self::ListFiles => list::list(cx, arguments).await.map(Into::into),
             Self::Fetch => kit.fetch(cx, arguments).await,
@@ -168,7 +168,7 @@ impl BuiltinTool {
 }
 
 /// Begins a call of a built-in tool, with its annotations.
-pub fn built_in(cx: &TurnContext, builtin: BuiltinTool) -> ToolBuilder {
+pub fn builtin_call(cx: &TurnContext, builtin: BuiltinTool) -> ToolBuilder {
     cx.tool(builtin.name()).annotations(builtin.annotations())
 }
 
@@ -197,7 +197,7 @@ impl BuiltinToolkit {
     }
 
     /// Stores whether the host now offers `process.exec`.
-    pub(crate) fn lend(&self, operations: &HostCapabilities) {
+    pub(crate) fn set_host_operations(&self, operations: &HostCapabilities) {
         let exec = operations.has("process", "exec");
         self.exec_lent.store(exec, Ordering::Relaxed);
     }

@@ -31,7 +31,7 @@ impl OutputFolder {
     }
 
     /// Returns whether this is the path of a stored output: a plain name in the folder.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(super) fn contains(&self, path: &Path) -> bool {
         let name = path.file_stem().and_then(|name| name.to_str());
         let plain = name.is_some_and(is_plain);
         plain
@@ -40,16 +40,16 @@ impl OutputFolder {
     }
 
     /// Returns the file for the output of a call, or `None` if its id cannot be a file name.
-    pub(super) fn place(&self, call: &ToolCallId) -> Option<PathBuf> {
+    pub(super) fn output_path(&self, call: &ToolCallId) -> Option<PathBuf> {
         let name = call.as_str();
         is_plain(name).then(|| self.folder.join(format!("{name}.txt")))
     }
 
     /// Creates the file of an output.
-    pub(super) fn keep(&self, place: PathBuf) -> io::Result<OutputFile> {
+    pub(super) fn create_file(&self, place: PathBuf) -> io::Result<OutputFile> {
         let mut folder = fs::DirBuilder::new();
         folder.recursive(true).mode(0o700).create(&self.folder)?;
-        if self.bytes()? > MAX_ALL {
+        if self.total_bytes()? > MAX_ALL {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let mut options = OpenOptions::new();
@@ -67,7 +67,7 @@ impl OutputFolder {
     }
 
     /// Returns the total size of all outputs.
-    fn bytes(&self) -> io::Result<u64> {
+    fn total_bytes(&self) -> io::Result<u64> {
         let lengths = fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.metadata()?.len()));
         lengths.sum()
     }
@@ -143,9 +143,9 @@ mod tests {
     async fn outputs_are_private_and_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().join("files"));
-        let place = outputs.place(&ToolCallId::new("call-1")).unwrap();
-        assert!(outputs.has(&place));
-        let mut kept = outputs.keep(place.clone()).unwrap();
+        let place = outputs.output_path(&ToolCallId::new("call-1")).unwrap();
+        assert!(outputs.contains(&place));
+        let mut kept = outputs.create_file(place.clone()).unwrap();
         kept.push("one\n");
         kept.push("two\n");
         assert!(kept.is_whole());
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(mode(&place), 0o600);
         assert_eq!(mode(place.parent().unwrap()), 0o700);
         assert!(
-            outputs.keep(place.clone()).is_err(),
+            outputs.create_file(place.clone()).is_err(),
             "nothing is written over"
         );
 
@@ -178,10 +178,10 @@ mod tests {
             ("/state/files/call-1.txt", false),
             ("/other/files/outputs/call-1.txt", false),
         ] {
-            assert_eq!(outputs.has(Path::new(path)), expected, "{path}");
+            assert_eq!(outputs.contains(Path::new(path)), expected, "{path}");
         }
         for id in ["", "a/b", "..", "a.b"] {
-            assert_eq!(outputs.place(&ToolCallId::new(id)), None, "{id:?}");
+            assert_eq!(outputs.output_path(&ToolCallId::new(id)), None, "{id:?}");
         }
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    BuiltinTool, BuiltinToolkit, built_in,
-    work::{executor, parse, run_by, shown_path, value},
+    BuiltinTool, BuiltinToolkit, builtin_call,
+    work::{display_path, executor, parse, run_by, to_json},
 };
 use crate::{
     Toolbox,
@@ -79,13 +79,13 @@ impl BuiltinToolkit {
         view: FileView,
     ) -> BoxFuture<'a, Result<FileRead, AgentError>> {
         Box::pin(async move {
-            let ReadInput { path, line, .. } = parsed(&input)?;
+            let ReadInput { path, line, .. } = parse_input(&input)?;
             let target = cx.host().absolute(&path);
-            let shown = shown_path(cx.cwd(), &target);
-            let mut tool = built_in(cx, BuiltinTool::ReadFile).input(input);
-            let ours = self.outputs.as_ref().is_some_and(|it| it.has(&target));
+            let shown = display_path(cx.cwd(), &target);
+            let mut tool = builtin_call(cx, BuiltinTool::ReadFile).input(input);
+            let ours = self.outputs.as_ref().is_some_and(|it| it.contains(&target));
             if ours {
-                tool = tool.annotations(unlocated());
+                tool = tool.annotations(annotations_without_path());
             }
             let title = match line {
                 Some(line) => format!("Read {shown}:{line}"),
@@ -99,14 +99,14 @@ impl BuiltinToolkit {
             let (host, input) = (call.host().clone(), call.input().clone());
             let work = async move {
                 // The permission answer may have named another file.
-                let input = parsed(&input)?;
+                let input = parse_input(&input)?;
                 let target = host.absolute(&input.path);
-                let shown = shown_path(cx.cwd(), &target);
-                let text = match self.outputs.as_ref().filter(|it| it.has(&target)) {
+                let shown = display_path(cx.cwd(), &target);
+                let text = match self.outputs.as_ref().filter(|it| it.contains(&target)) {
                     Some(outputs) if ours => outputs.read(&target).await?,
                     Some(_) | None => host.read_text(target).await?,
                 };
-                Ok::<_, ToolError>(read(shown, text.into(), &input, view))
+                Ok::<_, ToolError>(build_file_read(shown, text.into(), &input, view))
             };
             run_by(cx, call, by, work).await
         })
@@ -121,7 +121,7 @@ impl Toolbox {
         path: &str,
         line: Option<u32>,
     ) -> Result<FileRead, AgentError> {
-        let input = value(ReadInput {
+        let input = to_json(ReadInput {
             path: path.to_owned(),
             line,
             lines: None,
@@ -132,26 +132,26 @@ impl Toolbox {
     }
 }
 
-fn parsed(input: &Value) -> Result<ReadInput, ToolError> {
+fn parse_input(input: &Value) -> Result<ReadInput, ToolError> {
     parse(input, "the arguments name no file")
 }
 
 /// Returns annotations without a path, for the session's stored outputs: they are in none of its directories, and
 /// no rule about paths applies to them.
-fn unlocated() -> ToolAnnotations {
+fn annotations_without_path() -> ToolAnnotations {
     ToolAnnotations {
         arg_schema: Some(json!({"path_params": []})),
         ..BuiltinTool::ReadFile.annotations()
     }
 }
 
-fn read(path: String, text: Arc<str>, input: &ReadInput, view: FileView) -> FileRead {
+fn build_file_read(path: String, text: Arc<str>, input: &ReadInput, view: FileView) -> FileRead {
     let block = match view {
-        FileView::Window => window(&path, &text, input.line).1,
-        FileView::Page => page(&path, &text, input.line, input.lines),
+        FileView::Window => format_window(&path, &text, input.line).1,
+        FileView::Page => format_page(&path, &text, input.line, input.lines),
     };
     let output = ToolOutput {
-        raw: Some(value(ReadOutput {
+        raw: Some(to_json(ReadOutput {
             lines: text.lines().count(),
             bytes: text.len(),
         })),
@@ -165,11 +165,11 @@ impl FileRead {
     /// Returns the range of lines to show around one, counted from 0, and their code block.
     #[must_use]
     pub fn window(&self, line: Option<u32>) -> (Range<usize>, String) {
-        window(&self.path, &self.text, line)
+        format_window(&self.path, &self.text, line)
     }
 }
 
-fn window(path: &str, text: &str, line: Option<u32>) -> (Range<usize>, String) {
+fn format_window(path: &str, text: &str, line: Option<u32>) -> (Range<usize>, String) {
     let lines: Vec<&str> = text.lines().collect();
     let wanted = line.map_or(0, |line| usize::try_from(line).unwrap_or(usize::MAX));
     let last_start = lines.len().saturating_sub(WINDOW);
@@ -182,7 +182,7 @@ fn window(path: &str, text: &str, line: Option<u32>) -> (Range<usize>, String) {
 }
 
 /// Formats a page that starts at a line; if it ends before the file, it names the next line.
-fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> String {
+fn format_page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> String {
     let total = text.lines().count();
     if total == 0 {
         return "The file is empty.\n".to_owned();
@@ -226,39 +226,39 @@ mod tests {
     #[test]
     fn a_window_surrounds_the_requested_line() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
-        let range = |line| window("a", &text, line).0;
+        let range = |line| format_window("a", &text, line).0;
         assert_eq!(range(None), 0..40);
         assert_eq!(range(Some(1)), 0..40);
         assert_eq!(range(Some(50)), 44..84);
         assert_eq!(range(Some(100)), 60..100);
         assert_eq!(range(Some(9999)), 60..100);
-        assert_eq!(window("a", "one", Some(7)).0, 0..1);
-        assert_eq!(window("a", "", None).0, 0..0);
-        assert!(window("a", &"ö".repeat(5000), None).1.len() < 1000);
+        assert_eq!(format_window("a", "one", Some(7)).0, 0..1);
+        assert_eq!(format_window("a", "", None).0, 0..0);
+        assert!(format_window("a", &"ö".repeat(5000), None).1.len() < 1000);
     }
 
     #[test]
     fn a_page_names_the_first_line_of_the_next() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
-        let whole = page("a.rs", &text, None, None);
+        let whole = format_page("a.rs", &text, None, None);
         assert!(whole.starts_with("```rust\nline 1\n") && whole.ends_with("line 100\n```\n"));
-        let part = page("a", &text, Some(99), Some(1));
+        let part = format_page("a", &text, Some(99), Some(1));
         assert_eq!(
             part,
             "```\nline 99\n```\n\nThese are lines 99 to 99 of 100; the next is 100.\n"
         );
-        let end = page("a", &text, Some(100), None);
+        let end = format_page("a", &text, Some(100), None);
         assert!(
             end.ends_with("These are lines 100 to 100 of 100.\n"),
             "{end}"
         );
         assert_eq!(
-            page("a", &text, Some(101), None),
+            format_page("a", &text, Some(101), None),
             "The file ends at line 100.\n"
         );
-        assert_eq!(page("a", "", None, None), "The file is empty.\n");
+        assert_eq!(format_page("a", "", None, None), "The file is empty.\n");
         let wide = format!("{}\n", "ö".repeat(1000)).repeat(100);
-        let page = page("a", &wide, None, None);
+        let page = format_page("a", &wide, None, None);
         assert!(page.len() < PAGE_BYTES + 200, "{}", page.len());
         assert!(page.ends_with("These are lines 1 to 32 of 100; the next is 33.\n"));
     }

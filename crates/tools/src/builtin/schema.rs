@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 use super::{BuiltinTool, command, fetch, list, read};
 
 /// Returns the description of a tool and the schema of its arguments.
-pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
-    let path = text("A path, from the working directory unless it is absolute");
+pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Value) {
+    let path = string_schema("A path, from the working directory unless it is absolute");
     match builtin {
         BuiltinTool::ReadFile => (
             "Read a text file, or some lines of it. Also reads the files in which run_command keeps long output.",
-            object(
+            object_schema(
                 &["path"],
                 json!({
                     "path": path,
-                    "line": number(u32::MAX, "The first line to show, from 1"),
-                    "lines": number(read::MAX_LINES, "How many lines to show; 2000 unless said otherwise"),
+                    "line": integer_schema(u32::MAX, "The first line to show, from 1"),
+                    "lines": integer_schema(read::MAX_LINES, "How many lines to show; 2000 unless said otherwise"),
                 }),
             ),
         ),
         BuiltinTool::WriteFile => (
             "Write a text file whole, making it and its folders where they are missing. To change a part of a \
              file, use edit_file.",
-            object(
+            object_schema(
                 &["path", "content"],
                 json!({
                     "path": path,
@@ -40,12 +40,12 @@ pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
         BuiltinTool::RunCommand => (
             "Run a command line with a shell, /bin/sh unless another was chosen, in the working directory and show \
              what it prints. Of long output the end is shown and the whole is kept in a file, which the result names.",
-            object(
+            object_schema(
                 &["command"],
                 json!({
-                    "command": text("The command line"),
-                    "shell": text("The id of the shell to run it with, such as bash"),
-                    "timeout_ms": number(
+                    "command": string_schema("The command line"),
+                    "shell": string_schema("The id of the shell to run it with, such as bash"),
+                    "timeout_ms": integer_schema(
                         command::MAX_TIMEOUT_MS,
                         "When to end it with all it started; 120000 unless said otherwise",
                     ),
@@ -54,46 +54,46 @@ pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
         ),
         BuiltinTool::Search => (
             "Find the places in the workspace that fit some words best, ranked: definitions first.",
-            object(
+            object_schema(
                 &["query"],
                 json!({
-                    "query": text("Words, or a question"),
-                    "limit": number(50, "How many places; 10 unless said otherwise"),
+                    "query": string_schema("Words, or a question"),
+                    "limit": integer_schema(50, "How many places; 10 unless said otherwise"),
                 }),
             ),
         ),
         BuiltinTool::Grep => (
             "Find the lines of the workspace's files that match a regular expression.",
-            object(
+            object_schema(
                 &["pattern"],
-                json!({"pattern": text("A regular expression, as Rust's regex crate reads them")}),
+                json!({"pattern": string_schema("A regular expression, as Rust's regex crate reads them")}),
             ),
         ),
         BuiltinTool::Glob => (
             "List the files of the workspace whose paths match a glob such as src/**/*.rs. Hidden and ignored \
              files are passed over.",
-            object(
+            object_schema(
                 &["pattern"],
                 json!({
-                    "pattern": text("A path from the working directory with *, ?, [ab], {a,b} and **"),
-                    "limit": number(list::MAX_MATCHES, "How many files; 200 unless said otherwise"),
+                    "pattern": string_schema("A path from the working directory with *, ?, [ab], {a,b} and **"),
+                    "limit": integer_schema(list::MAX_MATCHES, "How many files; 200 unless said otherwise"),
                 }),
             ),
         ),
         BuiltinTool::ListFiles => (
             "List what lies directly in a folder; folders end with a slash. Hidden and ignored files are passed \
              over.",
-            object(&[], json!({"path": path})),
+            object_schema(&[], json!({"path": path})),
         ),
         BuiltinTool::Fetch => (
             "Get a text from a web address with http or https. Redirects to another host are told and not \
              followed.",
-            object(
+            object_schema(
                 &["url"],
                 json!({
                     "url": {"type": "string", "pattern": "^https?://",
                         "description": "The address, without a user or a password in it"},
-                    "timeout_ms": number(fetch::MAX_TIMEOUT_MS, "How long to wait; 30000 unless said otherwise"),
+                    "timeout_ms": integer_schema(fetch::MAX_TIMEOUT_MS, "How long to wait; 30000 unless said otherwise"),
                 }),
             ),
         ),
@@ -101,16 +101,16 @@ pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
 }
 
 /// Returns the schema of a non-empty string.
-fn text(description: &str) -> Value {
+fn string_schema(description: &str) -> Value {
     json!({"type": "string", "minLength": 1, "description": description})
 }
 
 /// Returns the schema of an integer from 1 to `most`.
-fn number(most: impl Serialize, description: &str) -> Value {
+fn integer_schema(most: impl Serialize, description: &str) -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": most, "description": description})
 }
 
-fn object(required: &[&str], properties: Value) -> Value {
+fn object_schema(required: &[&str], properties: Value) -> Value {
     json!({
         "type": "object",
         "properties": properties,
@@ -122,14 +122,14 @@ fn object(required: &[&str], properties: Value) -> Value {
 /// Returns the schema of a replacement or a patch. It uses `dependentRequired` instead of `oneOf`, so that an error
 /// can name the missing argument; [`super::edit`] rejects both and neither.
 fn edit_schema(path: &Value) -> Value {
-    let mut schema = object(
+    let mut schema = object_schema(
         &["path"],
         json!({
             "path": path,
-            "old_text": text("What stands there, letter by letter"),
+            "old_text": string_schema("What stands there, letter by letter"),
             "new_text": {"type": "string", "description": "What is to stand there"},
             "replace_all": {"type": "boolean", "description": "Whether to replace every old_text"},
-            "patch": text("A unified diff of this file, with @@ lines that count right"),
+            "patch": string_schema("A unified diff of this file, with @@ lines that count right"),
         }),
     );
     schema["dependentRequired"] = json!({

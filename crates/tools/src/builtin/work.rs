@@ -28,7 +28,7 @@ where
     T: Clone + Into<ToolOutput>,
     E: Into<ToolError>,
 {
-    match unless_cancelled(cx, work).await? {
+    match run_unless_cancelled(cx, work).await? {
         Ok(done) => {
             let mut output = done.clone().into();
             output.executor = Some(by);
@@ -56,7 +56,7 @@ pub async fn fail_by(
 }
 
 /// Waits for work, or until the turn is cancelled.
-pub async fn unless_cancelled<T>(
+pub async fn run_unless_cancelled<T>(
     cx: &TurnContext,
     work: impl Future<Output = T>,
 ) -> Result<T, AgentError> {
@@ -68,7 +68,7 @@ pub async fn unless_cancelled<T>(
 }
 
 /// Serializes a value for the journal; returns null if that fails.
-pub(super) fn value(value: impl Serialize) -> Value {
+pub(super) fn to_json(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
@@ -76,7 +76,7 @@ pub(super) fn value(value: impl Serialize) -> Value {
 /// begins the error for those.
 pub(super) fn parse<T: DeserializeOwned>(arguments: &Value, unfit: &str) -> Result<T, ToolError> {
     T::deserialize(arguments).map_err(|error| {
-        ToolError::of(
+        ToolError::with_category(
             ErrorCategory::SchemaValidation,
             format_args!("{unfit}: {error}"),
         )
@@ -99,6 +99,6 @@ pub(crate) async fn warn(
 
 /// Returns a path relative to the workspace if it is inside, for display.
 #[must_use]
-pub fn shown_path(cwd: &Path, path: &Path) -> String {
+pub fn display_path(cwd: &Path, path: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()
 }

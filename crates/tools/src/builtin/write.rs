@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    BuiltinTool, built_in,
-    work::{executor, fail_by, parse, run_by, shown_path, value},
+    BuiltinTool, builtin_call,
+    work::{display_path, executor, fail_by, parse, run_by, to_json},
 };
 use crate::Toolbox;
 
@@ -55,7 +55,7 @@ impl Toolbox {
         path: &str,
         text: &str,
     ) -> Result<PathBuf, AgentError> {
-        let input = value(WriteInput {
+        let input = to_json(WriteInput {
             path: path.to_owned(),
             content: text.to_owned(),
         });
@@ -69,7 +69,7 @@ pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<FileChange, 
         let input: WriteInput = parse(input, NOT_A_FILE)?;
         Ok(input.content)
     };
-    change(cx, BuiltinTool::WriteFile, make, input).await
+    change_file(cx, BuiltinTool::WriteFile, make, input).await
 }
 
 /// The error for arguments that do not describe a change.
@@ -84,7 +84,7 @@ struct PathInput {
 }
 
 /// Changes a file with one of the editing tools if it is allowed.
-pub(super) fn change<'a>(
+pub(super) fn change_file<'a>(
     cx: &'a TurnContext,
     builtin: BuiltinTool,
     make: NewTextFn,
@@ -93,19 +93,19 @@ pub(super) fn change<'a>(
     Box::pin(async move {
         let PathInput { path } = parse(&input, NOT_A_FILE)?;
         let target = cx.host().absolute(&path);
-        let shown = shown_path(cx.cwd(), &target);
-        let old = match old_text(cx.host(), &target, false).await {
+        let shown = display_path(cx.cwd(), &target);
+        let old = match read_old_text(cx.host(), &target, false).await {
             Ok(old) => Some(old),
             // The permission for the call itself decides about the write, and reports the denial.
             Err(HostError::Denied(_)) => None,
-            Err(error) => return Err(unread(cx, &path, error).await?),
+            Err(error) => return Err(report_unreadable(cx, &path, error).await?),
         };
         let verb = match (builtin, &old) {
             (BuiltinTool::EditFile, _) => "Edit",
             (_, Some(None)) => "Create",
             (_, Some(Some(_)) | None) => "Write",
         };
-        let tool = built_in(cx, builtin).input(input.clone());
+        let tool = builtin_call(cx, builtin).input(input.clone());
         let mut tool = tool
             .title(format!("{verb} {shown}"))
             .location(&target, None);
@@ -149,7 +149,7 @@ impl ApprovedChange {
         let PathInput { path } = parse(input, NOT_A_FILE)?;
         let target = host.absolute(path);
         let known_missing = target == self.target && self.old == Some(None);
-        let old = old_text(host, &target, known_missing).await?;
+        let old = read_old_text(host, &target, known_missing).await?;
         // A decision takes time: the file must still have the text that was shown.
         if target == self.target && self.old.is_some_and(|shown| shown != old) {
             return Err(ToolError::new(
@@ -174,8 +174,12 @@ impl ApprovedChange {
 }
 
 /// Reports an unreadable file, which is not overwritten, as a failed `read_file` call.
-async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
-    let tool = built_in(cx, BuiltinTool::ReadFile).path(path);
+async fn report_unreadable(
+    cx: &TurnContext,
+    path: &str,
+    error: HostError,
+) -> Result<AgentError, AgentError> {
+    let tool = builtin_call(cx, BuiltinTool::ReadFile).path(path);
     let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
     let reader = executor(cx.host().client_offers().read_text);
     fail_by(call, reader, error).await
@@ -194,7 +198,7 @@ fn diff(target: &Path, old_text: Option<String>, new_text: &str) -> ToolContent 
 ///
 /// Clients log a read request that fails, so none is sent for a file that is missing on the disk of a client on
 /// this machine, or that was `known_missing` at the earlier read.
-async fn old_text(
+async fn read_old_text(
     host: &Host,
     path: &Path,
     known_missing: bool,

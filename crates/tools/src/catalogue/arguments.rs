@@ -40,12 +40,12 @@ impl ArgumentChecker {
         let validator = compiled.as_ref().map_err(|problem| {
             format!("the tool's own schema is wrong, so it cannot be called: {problem}")
         })?;
-        bounds::arguments(schema, arguments)?;
+        bounds::check_arguments(schema, arguments)?;
         let mut wrong = validator.iter_errors(arguments);
         let told: Vec<_> = wrong
             .by_ref()
             .take(TOLD)
-            .map(|error| problem(&error, schema))
+            .map(|error| describe_problem(&error, schema))
             .collect();
         if told.is_empty() {
             return Ok(());
@@ -59,7 +59,7 @@ impl ArgumentChecker {
 }
 
 fn compile(schema: &Value) -> Result<Validator, String> {
-    bounds::schema(schema)?;
+    bounds::check_schema(schema)?;
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(BACKTRACKS)
         .size_limit(PATTERN_BYTES);
@@ -75,8 +75,8 @@ fn compile(schema: &Value) -> Result<Validator, String> {
         })
 }
 
-fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
-    let at = place(error.instance_path());
+fn describe_problem(error: &ValidationError<'_>, schema: &Value) -> String {
+    let at = format_location(error.instance_path());
     let of = |name: &str| match at.as_str() {
         "" => format!("`{name}`"),
         at => format!("`{at}.{name}`"),
@@ -95,7 +95,7 @@ fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
             let names: Vec<_> = unexpected.iter().take(TOLD).map(|name| of(name)).collect();
             let verb = if names.len() == 1 { "is" } else { "are" };
             let known = match at.as_str() {
-                "" => known(schema),
+                "" => list_arguments(schema),
                 _ => String::new(),
             };
             format!("{} {verb} not expected{known}", names.join(", "))
@@ -125,7 +125,7 @@ fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
 }
 
 /// Lists the arguments that the schema defines.
-fn known(schema: &Value) -> String {
+fn list_arguments(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties
         .into_iter()
@@ -140,7 +140,7 @@ fn known(schema: &Value) -> String {
 }
 
 /// Formats a position in the arguments as code does: `edits[0].old_text`.
-fn place(location: &Location) -> String {
+fn format_location(location: &Location) -> String {
     let mut place = String::new();
     for segment in location {
         match segment {

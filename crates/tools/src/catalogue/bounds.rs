@@ -35,8 +35,8 @@ const ELSEWHERE: &str = "it refers to a schema elsewhere, which is not fetched";
 const TOO_MUCH: &str = "it would take too long to hold them against the tool's schema";
 
 /// Checks that a schema can be compiled; the error states why not.
-pub(super) fn schema(schema: &Value) -> Result<(), String> {
-    if depth_over(schema, SCHEMA_DEPTH) {
+pub(super) fn check_schema(schema: &Value) -> Result<(), String> {
+    if exceeds_depth(schema, SCHEMA_DEPTH) {
         return Err(format!("it is nested deeper than {SCHEMA_DEPTH}"));
     }
     if json_length(schema) > SCHEMA_BYTES {
@@ -48,7 +48,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
         refers: false,
         renames: None,
     };
-    walk.look(schema);
+    walk.scan(schema);
     if walk.nodes > SCHEMA_NODES {
         return Err(format!("it is made of more than {SCHEMA_NODES} values"));
     }
@@ -63,7 +63,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
         known: HashMap::new(),
         path: 0,
     };
-    if expansion.of(schema)?.nodes > EXPANDED {
+    if expansion.measure(schema)?.nodes > EXPANDED {
         return Err(format!(
             "its references make more than {EXPANDED} values of it"
         ));
@@ -72,8 +72,8 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
 }
 
 /// Checks that a validation of these arguments finishes. The schema must be within its own limits.
-pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String> {
-    if depth_over(arguments, ARGUMENT_DEPTH) {
+pub(super) fn check_arguments(schema: &Value, arguments: &Value) -> Result<(), String> {
+    if exceeds_depth(arguments, ARGUMENT_DEPTH) {
         return Err(format!("they are nested deeper than {ARGUMENT_DEPTH}"));
     }
     if json_length(arguments) > ARGUMENT_BYTES {
@@ -81,7 +81,7 @@ pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String>
     }
     let mut rehearsal = ValidationCost { schema, steps: 0 };
     rehearsal
-        .hold(schema, arguments, 0)
+        .count_schema(schema, arguments, 0)
         .ok_or_else(|| TOO_MUCH.to_owned())
 }
 
@@ -96,7 +96,7 @@ struct SchemaScan<'a> {
 }
 
 impl SchemaScan<'_> {
-    fn look(&mut self, at: &Value) {
+    fn scan(&mut self, at: &Value) {
         self.nodes += 1;
         if let Value::Object(object) = at {
             self.refers |= references(object).next().is_some();
@@ -106,18 +106,18 @@ impl SchemaScan<'_> {
                 "$id" => !is_root && object.get(*name).is_some_and(Value::is_string),
                 // A keyword only in draft 4; an ordinary word in later drafts.
                 "id" => {
-                    !is_root && self.is_oldest() && object.get(*name).is_some_and(Value::is_string)
+                    !is_root && self.is_draft_4() && object.get(*name).is_some_and(Value::is_string)
                 }
                 name => object.get(name).is_some_and(|it| !it.is_object()),
             });
             self.renames = self.renames.or(ours);
         }
         for child in children(at) {
-            self.look(child);
+            self.scan(child);
         }
     }
 
-    fn is_oldest(&self) -> bool {
+    fn is_draft_4(&self) -> bool {
         let draft = self.schema.get("$schema").and_then(Value::as_str);
         draft.is_some_and(|draft| draft.contains("draft-04"))
     }
@@ -141,18 +141,18 @@ struct SchemaExpansion<'a> {
 }
 
 impl SchemaExpansion<'_> {
-    fn of(&mut self, at: &Value) -> Result<SchemaSize, String> {
+    fn measure(&mut self, at: &Value) -> Result<SchemaSize, String> {
         let mut size = SchemaSize { nodes: 1, links: 0 };
         if let Value::Object(object) = at {
             for reference in references(object) {
-                let target = target(self.schema, reference).ok_or(ELSEWHERE)?;
-                let target = self.through(target)?;
+                let target = resolve_reference(self.schema, reference).ok_or(ELSEWHERE)?;
+                let target = self.measure_target(target)?;
                 size.nodes = size.nodes.saturating_add(target.nodes);
                 size.links = size.links.max(target.links + 1);
             }
         }
         for child in children(at) {
-            let child = self.of(child)?;
+            let child = self.measure(child)?;
             size.nodes = size.nodes.saturating_add(child.nodes);
             size.links = size.links.max(child.links);
         }
@@ -162,7 +162,7 @@ impl SchemaExpansion<'_> {
         Ok(size)
     }
 
-    fn through(&mut self, target: &Value) -> Result<SchemaSize, String> {
+    fn measure_target(&mut self, target: &Value) -> Result<SchemaSize, String> {
         let key = std::ptr::from_ref(target);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -172,7 +172,7 @@ impl SchemaExpansion<'_> {
         }
         self.known.insert(key, SchemaSize::default());
         self.path += 1;
-        let size = self.of(target)?;
+        let size = self.measure(target)?;
         self.path -= 1;
         self.known.insert(key, size);
         Ok(size)
@@ -191,8 +191,8 @@ struct ValidationCost<'a> {
 
 impl ValidationCost<'_> {
     /// Counts the validation of a value against a schema; returns `None` above the limit.
-    fn hold(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
-        self.count(1)?;
+    fn count_schema(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
+        self.add_steps(1)?;
         let Value::Object(keywords) = schema else {
             return Some(());
         };
@@ -206,13 +206,13 @@ impl ValidationCost<'_> {
         let rounds = 1 + 2 * left_over.count();
         for _ in 0..rounds {
             for (keyword, argument) in keywords {
-                self.keyword(keywords, keyword, argument, value, at_work + 1)?;
+                self.count_keyword(keywords, keyword, argument, value, at_work + 1)?;
             }
         }
         Some(())
     }
 
-    fn keyword(
+    fn count_keyword(
         &mut self,
         keywords: &Map<String, Value>,
         keyword: &str,
@@ -223,24 +223,24 @@ impl ValidationCost<'_> {
         match keyword {
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 if let Some(reference) = argument.as_str()
-                    && let Some(target) = target(self.schema, reference)
+                    && let Some(target) = resolve_reference(self.schema, reference)
                 {
-                    self.hold(target, value, at_work)?;
+                    self.count_schema(target, value, at_work)?;
                 }
             }
             "allOf" | "anyOf" | "oneOf" | "dependentSchemas" | "dependencies" => {
                 for schema in children(argument) {
-                    self.hold(schema, value, at_work)?;
+                    self.count_schema(schema, value, at_work)?;
                 }
             }
-            "not" | "if" | "then" | "else" => self.hold(argument, value, at_work)?,
-            "enum" => self.count(children(argument).count())?,
+            "not" | "if" | "then" | "else" => self.count_schema(argument, value, at_work)?,
+            "enum" => self.add_steps(children(argument).count())?,
             "properties" => {
                 for (name, schema) in argument.as_object().into_iter().flatten() {
                     if let Value::Object(object) = value
                         && let Some(child) = object.get(name)
                     {
-                        self.hold(schema, child, at_work)?;
+                        self.count_schema(schema, child, at_work)?;
                     }
                 }
             }
@@ -248,47 +248,49 @@ impl ValidationCost<'_> {
                 let known = keywords.get("properties");
                 for (name, child) in value.as_object().into_iter().flatten() {
                     if known.is_none_or(|known| known.get(name).is_none()) {
-                        self.hold(argument, child, at_work)?;
+                        self.count_schema(argument, child, at_work)?;
                     }
                 }
             }
             "patternProperties" if value.is_object() => {
                 for schema in children(argument) {
-                    self.each(schema, value, at_work)?;
+                    self.count_children(schema, value, at_work)?;
                 }
             }
-            "unevaluatedProperties" if value.is_object() => self.each(argument, value, at_work)?,
+            "unevaluatedProperties" if value.is_object() => {
+                self.count_children(argument, value, at_work)?
+            }
             // A property name has no children, like null.
             "propertyNames" if value.is_object() => {
                 for _ in children(value) {
-                    self.hold(argument, &Value::Null, at_work)?;
+                    self.count_schema(argument, &Value::Null, at_work)?;
                 }
             }
             "items" | "prefixItems" if value.is_array() && argument.is_array() => {
                 for (schema, child) in children(argument).zip(children(value)) {
-                    self.hold(schema, child, at_work)?;
+                    self.count_schema(schema, child, at_work)?;
                 }
             }
             "items" | "additionalItems" | "unevaluatedItems" | "contains" if value.is_array() => {
-                self.each(argument, value, at_work)?;
+                self.count_children(argument, value, at_work)?;
             }
             _ => {}
         }
         Some(())
     }
 
-    fn each(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
-        children(value).try_for_each(|child| self.hold(schema, child, at_work))
+    fn count_children(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
+        children(value).try_for_each(|child| self.count_schema(schema, child, at_work))
     }
 
-    fn count(&mut self, steps: usize) -> Option<()> {
+    fn add_steps(&mut self, steps: usize) -> Option<()> {
         self.steps = self.steps.saturating_add(steps);
         (self.steps <= STEPS).then_some(())
     }
 }
 
 /// Returns the part of a schema that a reference points to, or `None` if it points elsewhere.
-fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
+fn resolve_reference<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
     let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let own = schema.get("$id").and_then(Value::as_str);
     let own = own.map(|own| own.trim_end_matches('#'));
@@ -309,9 +311,9 @@ fn children(value: &Value) -> impl Iterator<Item = &Value> {
     array.chain(object)
 }
 
-fn depth_over(value: &Value, limit: usize) -> bool {
+fn exceeds_depth(value: &Value, limit: usize) -> bool {
     if limit == 0 {
         return children(value).next().is_some();
     }
-    children(value).any(|child| depth_over(child, limit - 1))
+    children(value).any(|child| exceeds_depth(child, limit - 1))
 }

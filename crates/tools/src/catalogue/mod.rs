@@ -46,16 +46,16 @@ impl Catalogue {
     /// warning names the other.
     #[must_use]
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
-        Self::default().with(specs)
+        Self::default().with_tools(specs)
     }
 
     /// Creates the next catalogue. Tools that are in both keep their compiled schemas.
     #[must_use]
-    pub fn with(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Self {
+    pub fn with_tools(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Self {
         let mut new = Self::default();
         for spec in specs {
             if let Some(first) = new.get(&spec.name) {
-                new.warnings.push(taken(first, &spec));
+                new.warnings.push(name_taken_warning(first, &spec));
                 continue;
             }
             let same = self.find(&spec.name).filter(|tool| tool.spec == spec);
@@ -130,19 +130,21 @@ impl Catalogue {
     /// Checks that the tool exists and accepts these arguments. The error states what a model or a person can do;
     /// it does not repeat the values.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
-        let tool = self.find(name).ok_or_else(|| self.unknown(name))?;
+        let tool = self
+            .find(name)
+            .ok_or_else(|| self.unknown_tool_error(name))?;
         let checked = tool.arguments.check(tool.spec.schema.as_ref(), arguments);
         checked.map_err(|problem| {
             let message = format!("the arguments of {name} do not fit: {problem}");
-            ToolError::of(ErrorCategory::SchemaValidation, message)
+            ToolError::with_category(ErrorCategory::SchemaValidation, message)
         })
     }
 
     /// Creates the error for a name that no tool has.
     #[must_use]
-    pub fn unknown(&self, name: &str) -> ToolError {
+    pub fn unknown_tool_error(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
-        let near = near(name, &names);
+        let near = similar_names(name, &names);
         let hint = match near[..] {
             [] => format!("there are {} others", names.len()),
             [one] => format!("near is {one}"),
@@ -157,7 +159,7 @@ impl Catalogue {
 }
 
 /// Returns the names most similar to one, best first.
-fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
+fn similar_names<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     let nearness = |other: &&'a str| (strsim::normalized_damerau_levenshtein(name, other), *other);
     let mut near: Vec<_> = names.iter().map(nearness).collect();
     near.retain(|(nearness, _)| *nearness >= NEAR_ENOUGH);
@@ -165,17 +167,17 @@ fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().take(NEAR).map(|(_, name)| name).collect()
 }
 
-fn taken(first: &ToolSpec, other: &ToolSpec) -> String {
+fn name_taken_warning(first: &ToolSpec, other: &ToolSpec) -> String {
     format!(
         "the tool {:?} of {} is left out: {} has one of this name",
         other.name,
-        described(&other.source),
-        described(&first.source)
+        describe_source(&other.source),
+        describe_source(&first.source)
     )
 }
 
 /// Describes the source of a tool, for use in a sentence.
-pub(crate) fn described(source: &ToolSource) -> String {
+pub(crate) fn describe_source(source: &ToolSource) -> String {
     match source {
         ToolSource::Builtin => "this agent".to_owned(),
         ToolSource::Host => "the host".to_owned(),

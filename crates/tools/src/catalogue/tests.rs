@@ -58,7 +58,7 @@ fn a_change_lists_added_removed_and_changed_tools() {
     ]);
     let mut changed = tool("c", ToolSource::Host);
     changed.description = "better".to_owned();
-    let after = before.with([
+    let after = before.with_tools([
         tool("b", ToolSource::Builtin),
         changed,
         tool("z", ToolSource::Host),
@@ -97,7 +97,7 @@ fn an_unchanged_tool_keeps_its_compiled_schema() {
     };
     let before = Catalogue::new([spec()]);
     before.check("t", &json!({})).unwrap();
-    let after = before.with([spec(), tool("new", ToolSource::Host)]);
+    let after = before.with_tools([spec(), tool("new", ToolSource::Host)]);
     assert!(Arc::ptr_eq(&before.tools[0], &after.tools[0]));
     let other = ToolSpec {
         deprecated: true,
@@ -105,7 +105,7 @@ fn an_unchanged_tool_keeps_its_compiled_schema() {
     };
     assert!(!Arc::ptr_eq(
         &before.tools[0],
-        &before.with([other]).tools[0]
+        &before.with_tools([other]).tools[0]
     ));
 }
 

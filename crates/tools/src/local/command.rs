@@ -49,7 +49,7 @@ pub(super) async fn run(
     let (output, truncated) = output.finish();
     Ok(CommandExit {
         code: status.as_ref().and_then(WaitIdStatus::exit_status),
-        signal: signal_of(status.as_ref()),
+        signal: signal_name(status.as_ref()),
         output,
         truncated,
     })
@@ -73,7 +73,7 @@ pub(super) async fn exec(
     let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(OutputReader::finish);
     Ok(ProcessExit {
         exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
-        signal: signal_of(status.as_ref()),
+        signal: signal_name(status.as_ref()),
         stdout,
         stderr,
         truncated: out_cut || err_cut,
@@ -90,7 +90,7 @@ async fn wait_for_exit(
 ) -> io::Result<Option<WaitIdStatus>> {
     let mut printed = pin!(join_all(outputs.iter_mut().map(OutputReader::drain)).fuse());
     let status = {
-        let mut exited = pin!(group.exited());
+        let mut exited = pin!(group.wait_for_exit());
         let mut time_up = pin!(sleep_until_limit(limit));
         loop {
             tokio::select! {
@@ -175,29 +175,29 @@ impl<'a> OutputReader<'a> {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {
                     let text = self.decoder.decode(&piece);
-                    self.take(&text);
+                    self.append(&text);
                 }
             }
         }
     }
 
-    fn take(&mut self, text: &str) {
+    fn append(&mut self, text: &str) {
         if !text.is_empty() {
             self.tail.push(text);
             if let Some(sink) = &mut self.sink {
-                sink.output(text);
+                sink.on_output(text);
             }
         }
     }
 
     fn finish(mut self) -> (String, bool) {
         let rest = self.decoder.finish();
-        self.take(rest);
+        self.append(rest);
         self.tail.finish()
     }
 }
 
-fn signal_of(status: Option<&WaitIdStatus>) -> Option<String> {
+fn signal_name(status: Option<&WaitIdStatus>) -> Option<String> {
     let number = status?.terminating_signal()?;
     let name = match Signal::from_named_raw(number) {
         Some(Signal::HUP) => "SIGHUP",

@@ -23,19 +23,19 @@ const MAX_READ: u64 = 10 * 1024 * 1024;
 
 /// Reads a text file; the error states why it is not one.
 pub(super) fn read(file: &RootedPath) -> Result<String, HostError> {
-    read_it(file).map_err(|trouble| trouble.told(file))
+    read_text(file).map_err(|trouble| trouble.into_host_error(file))
 }
 
 /// Writes a text file: into a temporary file in the same folder, which then replaces it. Concurrent readers see the
 /// old text or the new one. Missing folders are created; permissions are preserved.
 pub(super) fn write(file: &RootedPath, text: &str) -> Result<(), HostError> {
-    write_it(file, text).map_err(|trouble| trouble.told(file))
+    write_text(file, text).map_err(|trouble| trouble.into_host_error(file))
 }
 
-fn read_it(place: &RootedPath) -> Result<String, FileError> {
-    let (folder, name) = folder(place, MissingFolders::IsAnError)?;
+fn read_text(place: &RootedPath) -> Result<String, FileError> {
+    let (folder, name) = open_parent(place, MissingFolders::IsAnError)?;
     // Check first, because opening a device can have effects, and opening a socket fails.
-    regular(&folder.symlink_metadata(name)?)?;
+    check_regular(&folder.symlink_metadata(name)?)?;
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
     // A pipe that replaced the file could block forever.
@@ -45,15 +45,15 @@ fn read_it(place: &RootedPath) -> Result<String, FileError> {
         opened => opened?,
     };
     let meta = file.metadata()?;
-    regular(&meta)?;
+    check_regular(&meta)?;
     if meta.len() > MAX_READ {
-        return Err(too_large());
+        return Err(too_large_error());
     }
     let mut bytes = Vec::new();
     // The file may have grown since; one byte above the limit is enough to detect that.
     file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_READ {
-        return Err(too_large());
+        return Err(too_large_error());
     }
     if bytes.contains(&0) {
         return Err(FileError::Refused("this is a binary file".to_owned()));
@@ -62,15 +62,15 @@ fn read_it(place: &RootedPath) -> Result<String, FileError> {
         .map_err(|_| FileError::Refused("the file is not UTF-8 text".to_owned()))
 }
 
-fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
+fn write_text(place: &RootedPath, text: &str) -> Result<(), FileError> {
     // The policy checks this too; here it applies to every caller.
     if place.inside.iter().any(is_protected_name) {
         return Err(FileError::Refused("this is never written".to_owned()));
     }
-    let (folder, name) = folder(place, MissingFolders::IsMade)?;
+    let (folder, name) = open_parent(place, MissingFolders::IsMade)?;
     let permissions = match folder.symlink_metadata(name) {
         Ok(meta) => {
-            regular(&meta)?;
+            check_regular(&meta)?;
             // Replacing a file needs only the folder's permission; respect the file's own as well.
             if meta.permissions().readonly() {
                 return Err(FileError::Refused("the file is read-only".to_owned()));
@@ -83,7 +83,7 @@ fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
     let (file, temporary) = TemporaryFile::create(&folder)?;
     fill(file, text, permissions)?;
     // A rename replaces a link that was created meanwhile, and does not follow it.
-    Ok(temporary.take_the_place_of(name)?)
+    Ok(temporary.replace(name)?)
 }
 
 /// What to do about missing folders in a path.
@@ -94,7 +94,7 @@ enum MissingFolders {
 }
 
 /// Opens the folder of a file; also returns the file's name.
-fn folder(place: &RootedPath, missing: MissingFolders) -> Result<(Dir, &OsStr), FileError> {
+fn open_parent(place: &RootedPath, missing: MissingFolders) -> Result<(Dir, &OsStr), FileError> {
     let mut folder = Dir::open_ambient_dir(&place.root, ambient_authority())?;
     let mut names = place.inside.components().map(|component| match component {
         Component::Normal(name) => Ok(name),
@@ -105,7 +105,7 @@ fn folder(place: &RootedPath, missing: MissingFolders) -> Result<(Dir, &OsStr), 
         }
     });
     let Some(mut name) = names.next().transpose()? else {
-        return Err(is_directory());
+        return Err(directory_error());
     };
     for next in names {
         folder = enter(&folder, name, missing)?;
@@ -139,12 +139,12 @@ fn is_link(folder: &Dir, name: &OsStr) -> bool {
         .is_ok_and(|meta| meta.is_symlink())
 }
 
-fn regular(meta: &Metadata) -> Result<(), FileError> {
+fn check_regular(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_symlink() {
         return Err(FileError::Swapped);
     }
     if meta.is_dir() {
-        return Err(is_directory());
+        return Err(directory_error());
     }
     if !meta.is_file() {
         return Err(FileError::Refused("this is not a regular file".to_owned()));
@@ -188,7 +188,7 @@ impl<'d> TemporaryFile<'d> {
         }
     }
 
-    fn take_the_place_of(mut self, target: &OsStr) -> io::Result<()> {
+    fn replace(mut self, target: &OsStr) -> io::Result<()> {
         self.folder.rename(&self.name, self.folder, target)?;
         self.kept = true;
         Ok(())
@@ -219,7 +219,7 @@ impl From<io::Error> for FileError {
 }
 
 impl FileError {
-    fn told(self, file: &RootedPath) -> HostError {
+    fn into_host_error(self, file: &RootedPath) -> HostError {
         let path = file.absolute();
         let path = path.display();
         HostError::Failed(match self {
@@ -239,11 +239,11 @@ impl FileError {
     }
 }
 
-fn is_directory() -> FileError {
+fn directory_error() -> FileError {
     FileError::Refused("this is a directory, not a file".to_owned())
 }
 
-fn too_large() -> FileError {
+fn too_large_error() -> FileError {
     let limit = MAX_READ / (1024 * 1024);
     FileError::Refused(format!(
         "the file is larger than {limit} MiB, which is the most that is read"
@@ -266,7 +266,7 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
-    fn place(root: &Path, inside: &str) -> RootedPath {
+    fn rooted_path(root: &Path, inside: &str) -> RootedPath {
         RootedPath {
             root: root.to_owned(),
             inside: inside.into(),
@@ -277,7 +277,7 @@ mod tests {
     fn a_read_error_states_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let file = |name: &str| place(dir.path(), name);
+        let file = |name: &str| rooted_path(dir.path(), name);
         fs::write(at("text"), "größer\n").unwrap();
         fs::write(at("binary"), b"a\0b").unwrap();
         fs::write(at("latin"), b"gr\xf6\xdfer").unwrap();
@@ -307,14 +307,14 @@ mod tests {
             let got = message(read(&file(name)));
             assert!(got.contains(expected), "{name}: {got}");
         }
-        let device = message(read(&place(Path::new("/"), "dev/null")));
+        let device = message(read(&rooted_path(Path::new("/"), "dev/null")));
         assert!(device.contains("not a regular file"), "{device}");
     }
 
     #[test]
     fn writing_makes_folders_and_keeps_permissions() {
         let dir = tempfile::tempdir().unwrap();
-        let file = place(dir.path(), "deep/er/script.sh");
+        let file = rooted_path(dir.path(), "deep/er/script.sh");
         let path = file.absolute();
         write(&file, "one").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
@@ -331,7 +331,7 @@ mod tests {
     fn writing_leaves_read_only_files_and_folders_alone() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let file = |name: &str| place(dir.path(), name);
+        let file = |name: &str| rooted_path(dir.path(), name);
         fs::write(at("fixed"), "old").unwrap();
         fs::set_permissions(at("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
         assert!(message(write(&file("fixed"), "new")).contains("read-only"));
@@ -349,7 +349,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         let at = |name: &str| root.join(name);
-        let file = |name: &str| place(&root, name);
+        let file = |name: &str| rooted_path(&root, name);
         fs::create_dir_all(at(".git/hooks")).unwrap();
         fs::create_dir(at("src")).unwrap();
         fs::write(at("src/real"), "old").unwrap();
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn protected_names_are_read_and_never_written() {
         let dir = tempfile::tempdir().unwrap();
-        let file = |name: &str| place(dir.path(), name);
+        let file = |name: &str| rooted_path(dir.path(), name);
         fs::create_dir(dir.path().join(".git")).unwrap();
         fs::write(dir.path().join(".git/config"), "old").unwrap();
         assert_eq!(read(&file(".git/config")).unwrap(), "old");

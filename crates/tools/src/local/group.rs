@@ -80,7 +80,7 @@ pub(crate) struct ProcessGroup {
 
 impl ProcessGroup {
     /// Waits for the leader to exit, and leaves it unreaped.
-    pub(crate) async fn exited(&self) -> io::Result<WaitIdStatus> {
+    pub(crate) async fn wait_for_exit(&self) -> io::Result<WaitIdStatus> {
         // Subscribes before the first check, so that no exit is missed.
         let mut children = signal(SignalKind::child())?;
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

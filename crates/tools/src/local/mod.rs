@@ -80,7 +80,7 @@ impl HostPort for LocalHost {
 
     async fn read_text(&self, _: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let file = file.clone();
-        blocking(move || files::read(&file)).await
+        run_blocking(move || files::read(&file)).await
     }
 
     async fn write_text(
@@ -90,7 +90,7 @@ impl HostPort for LocalHost {
         text: &str,
     ) -> Result<(), HostError> {
         let (file, text) = (file.clone(), text.to_owned());
-        blocking(move || files::write(&file, &text)).await
+        run_blocking(move || files::write(&file, &text)).await
     }
 
     async fn run(
@@ -116,7 +116,7 @@ impl HostPort for LocalHost {
     }
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
 ) -> Result<T, HostError> {
     match tokio::task::spawn_blocking(work).await {

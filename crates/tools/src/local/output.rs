@@ -76,14 +76,14 @@ impl OutputTail {
     fn cut(&mut self) {
         let surplus = self.text.len().saturating_sub(self.limit);
         if surplus > 0 {
-            self.text.drain(..boundary(&self.text, surplus));
+            self.text.drain(..next_char_boundary(&self.text, surplus));
             self.truncated = true;
         }
     }
 }
 
 /// Returns the first character boundary from here on.
-pub(crate) fn boundary(text: &str, at: usize) -> usize {
+pub(crate) fn next_char_boundary(text: &str, at: usize) -> usize {
     let mut places = at..text.len();
     let place = places.find(|at| text.is_char_boundary(*at));
     place.unwrap_or(text.len())

@@ -7,7 +7,7 @@ use harn_runtime::{CommandSpec, HostError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{LocalHost, blocking, command};
+use super::{LocalHost, command, run_blocking};
 use crate::shells::ShellError;
 
 /// The most bytes retained of a command's standard output, and of its error output.
@@ -27,29 +27,42 @@ pub(super) async fn call(
     let (shells, session) = (host.shells.clone(), session.clone());
     match operation {
         "process.list_shells" => {
-            let NoArguments {} = read(operation, args)?;
-            blocking(move || written(shells.list(&session))).await
+            let NoArguments {} = parse_args(operation, args)?;
+            run_blocking(move || to_json(shells.list(&session))).await
         }
         "process.get_default_shell" => {
-            let NoArguments {} = read(operation, args)?;
-            blocking(move || {
+            let NoArguments {} = parse_args(operation, args)?;
+            run_blocking(move || {
                 let list = shells.list(&session);
                 let id = list.default_shell_id;
                 let mut found = list.shells.into_iter();
-                written(found.find(|shell| Some(&shell.id) == id.as_ref()))
+                to_json(found.find(|shell| Some(&shell.id) == id.as_ref()))
             })
             .await
         }
         "process.set_default_shell" => {
-            let SetDefaultShell { shell_id } = read(operation, args)?;
-            blocking(move || written(shells.set_default(&session, &shell_id).map_err(refused)?))
-                .await
+            let SetDefaultShell { shell_id } = parse_args(operation, args)?;
+            run_blocking(move || {
+                to_json(
+                    shells
+                        .set_default(&session, &shell_id)
+                        .map_err(to_host_error)?,
+                )
+            })
+            .await
         }
         "process.shell_invocation" => {
-            let command: ShellCommand = read(operation, args)?;
-            blocking(move || written(shells.invocation(&session, &command).map_err(refused)?)).await
+            let command: ShellCommand = parse_args(operation, args)?;
+            run_blocking(move || {
+                to_json(
+                    shells
+                        .invocation(&session, &command)
+                        .map_err(to_host_error)?,
+                )
+            })
+            .await
         }
-        "process.exec" => exec(host, read(operation, args)?).await,
+        "process.exec" => exec(host, parse_args(operation, args)?).await,
         _ => Err(HostError::Unsupported("that operation")),
     }
 }
@@ -72,14 +85,14 @@ async fn exec(host: &LocalHost, exec: ProcessExec) -> Result<Value, HostError> {
         }
     };
     let limit = exec.timeout_ms.map(Duration::from_millis);
-    written(command::exec(&host.groups, spec, limit).await?)
+    to_json(command::exec(&host.groups, spec, limit).await?)
 }
 
-fn refused(error: ShellError) -> HostError {
+fn to_host_error(error: ShellError) -> HostError {
     HostError::Failed(error.to_string())
 }
 
-fn read<T: DeserializeOwned>(operation: &str, args: Value) -> Result<T, HostError> {
+fn parse_args<T: DeserializeOwned>(operation: &str, args: Value) -> Result<T, HostError> {
     let misfit = |what: String| HostError::Failed(format!("the arguments of {operation}: {what}"));
     // An array could match the fields by position, by accident.
     if !args.is_object() {
@@ -88,6 +101,6 @@ fn read<T: DeserializeOwned>(operation: &str, args: Value) -> Result<T, HostErro
     serde_json::from_value(args).map_err(|error| misfit(error.to_string()))
 }
 
-fn written(answer: impl Serialize) -> Result<Value, HostError> {
+fn to_json(answer: impl Serialize) -> Result<Value, HostError> {
     serde_json::to_value(answer).map_err(|error| HostError::Failed(error.to_string()))
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    catalogue::{McpCatalogue, catalogue},
+    catalogue::{McpCatalogue, build_catalogue},
     link::McpLink,
     listing::OfferedTool,
     redact::Secrets,
@@ -63,7 +63,7 @@ pub(super) enum McpAvailability {
 
 impl McpRegistry {
     /// Whether an equal spec is registered and its server is not given up.
-    pub(super) fn has(&self, spec: &McpServerSpec) -> bool {
+    pub(super) fn has_active(&self, spec: &McpServerSpec) -> bool {
         let pages = lock(&self.pages);
         let page = pages.servers.get(&spec.name);
         page.is_some_and(|page| page.spec == *spec && page.state != McpState::GivenUp)
@@ -90,14 +90,14 @@ impl McpRegistry {
             _task: task,
         };
         pages.servers.insert(ticket.name.clone(), page);
-        self.changed(pages);
+        self.publish_change(pages);
         Some(ticket)
     }
 
     pub(super) fn remove(&self, name: &str) {
         let mut pages = lock(&self.pages);
         if pages.servers.remove(name).is_some() {
-            self.changed(pages);
+            self.publish_change(pages);
         }
     }
 
@@ -106,7 +106,7 @@ impl McpRegistry {
         let mut pages = lock(&self.pages);
         pages.closed = true;
         pages.servers.clear();
-        self.changed(pages);
+        self.publish_change(pages);
     }
 
     /// Changes the record of a server, unless a later server replaced it.
@@ -119,15 +119,15 @@ impl McpRegistry {
         let page = pages.servers.get_mut(&ticket.name);
         if let Some(page) = page.filter(|page| page.ticket == ticket.number) {
             change(page);
-            self.changed(pages);
+            self.publish_change(pages);
         }
     }
 
-    fn changed(&self, mut pages: MutexGuard<'_, McpRegistryState>) {
+    fn publish_change(&self, mut pages: MutexGuard<'_, McpRegistryState>) {
         let servers = pages.servers.iter();
         let offered =
             servers.map(|(name, page)| (name.as_str(), page.tools.as_deref().unwrap_or_default()));
-        pages.catalogue = Arc::new(catalogue(offered));
+        pages.catalogue = Arc::new(build_catalogue(offered));
         drop(pages);
         self.changes.send_modify(|count| *count += 1);
     }
@@ -152,7 +152,7 @@ impl McpRegistry {
         pages.servers.values().all(|page| page.state.is_settled())
     }
 
-    pub(super) fn standing(&self, name: &str) -> McpAvailability {
+    pub(super) fn availability(&self, name: &str) -> McpAvailability {
         let pages = lock(&self.pages);
         let Some(page) = pages.servers.get(name) else {
             return McpAvailability::Lost(None);
@@ -170,7 +170,8 @@ impl McpRegistry {
     pub(super) fn secrets(&self, name: &str) -> Secrets {
         let pages = lock(&self.pages);
         let page = pages.servers.get(name);
-        page.map(|page| Secrets::of(&page.spec)).unwrap_or_default()
+        page.map(|page| Secrets::from_spec(&page.spec))
+            .unwrap_or_default()
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {

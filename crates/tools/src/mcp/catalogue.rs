@@ -22,7 +22,7 @@ pub(super) struct McpTool {
 
 /// Builds the catalogue of these servers. A name depends only on the set of servers and tools, not on the order in
 /// which they connected, because grants remember names.
-pub(super) fn catalogue<'a>(
+pub(super) fn build_catalogue<'a>(
     servers: impl IntoIterator<Item = (&'a str, &'a [OfferedTool])>,
 ) -> McpCatalogue {
     let mut catalogue = McpCatalogue::new();
@@ -39,9 +39,9 @@ pub(super) fn catalogue<'a>(
 }
 
 fn add(catalogue: &mut McpCatalogue, server: &str, tool: &OfferedTool) {
-    let mut name = plain(server, &tool.name);
+    let mut name = sanitize_name(server, &tool.name);
     if name.len() > LONGEST || catalogue.contains_key(&name) {
-        name = marked(name, server, &tool.name);
+        name = append_hash(name, server, &tool.name);
     }
     // If two hashes are equal by chance, the first tool wins, as with names.
     catalogue.entry(name).or_insert_with_key(|name| McpTool {
@@ -58,13 +58,13 @@ fn add(catalogue: &mut McpCatalogue, server: &str, tool: &OfferedTool) {
     });
 }
 
-fn plain(server: &str, tool: &str) -> String {
+fn sanitize_name(server: &str, tool: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     format!("mcp__{server}__{tool}").replace(|c| !fits(c), "_")
 }
 
 /// Cuts a name and appends a hash of the server and the tool.
-fn marked(mut name: String, server: &str, tool: &str) -> String {
+fn append_hash(mut name: String, server: &str, tool: &str) -> String {
     // FNV-1a: short, and the same in every version.
     let bytes = server.bytes().chain([0]).chain(tool.bytes());
     let mark = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    fn offered(name: &str) -> OfferedTool {
+    fn offered_tool(name: &str) -> OfferedTool {
         OfferedTool {
             name: name.to_owned(),
             description: String::new(),
@@ -91,40 +91,45 @@ mod tests {
         }
     }
 
-    fn names(servers: &[(&str, &[&str])]) -> Vec<String> {
+    fn catalogue_names(servers: &[(&str, &[&str])]) -> Vec<String> {
         let servers: Vec<_> = servers
             .iter()
-            .map(|(server, tools)| (*server, Vec::from_iter(tools.iter().map(|t| offered(t)))))
+            .map(|(server, tools)| {
+                (
+                    *server,
+                    Vec::from_iter(tools.iter().map(|t| offered_tool(t))),
+                )
+            })
             .collect();
         let servers = servers
             .iter()
             .map(|(name, tools)| (*name, tools.as_slice()));
-        Vec::from_iter(catalogue(servers).into_keys())
+        Vec::from_iter(build_catalogue(servers).into_keys())
     }
 
     #[test]
     fn names_replace_characters_that_models_reject() {
-        let made = names(&[("my server", &["größe/x", "echo-1", "echo-1"])]);
+        let made = catalogue_names(&[("my server", &["größe/x", "echo-1", "echo-1"])]);
         assert_eq!(made, ["mcp__my_server__echo-1", "mcp__my_server__gr__e_x"]);
     }
 
     #[test]
     fn names_are_unique_and_do_not_depend_on_order() {
-        let made = names(&[("a", &["b.c", "b/c"]), ("a__b", &["x"])]);
-        let again = names(&[("a", &["b/c", "b.c"]), ("a__b", &["x"])]);
+        let made = catalogue_names(&[("a", &["b.c", "b/c"]), ("a__b", &["x"])]);
+        let again = catalogue_names(&[("a", &["b/c", "b.c"]), ("a__b", &["x"])]);
         assert_eq!(made, again);
         assert_eq!(
             made,
             ["mcp__a__b__x", "mcp__a__b_c", "mcp__a__b_c_d6e1e5ac"]
         );
-        let made = names(&[("a", &["b__x"]), ("a__b", &["x"])]);
+        let made = catalogue_names(&[("a", &["b__x"]), ("a__b", &["x"])]);
         assert_eq!(made.len(), 2, "{made:?}");
     }
 
     #[test]
     fn long_names_are_cut_and_stay_unique() {
         let (one, two) = ("x".repeat(80) + "1", "x".repeat(80) + "2");
-        let made = names(&[("server", &[&one, &two])]);
+        let made = catalogue_names(&[("server", &[&one, &two])]);
         assert_eq!(made.len(), 2);
         for name in made {
             assert_eq!(name.len(), LONGEST);

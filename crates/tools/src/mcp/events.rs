@@ -16,7 +16,7 @@ use sse_stream::SseStream;
 struct EventTooLarge(usize);
 
 /// Returns the events in `bytes`. An error of the stream or an event above `most` bytes is the last item.
-pub(super) fn events<E>(
+pub(super) fn parse_events<E>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     most: usize,
 ) -> BoxedSseResponse
@@ -25,7 +25,7 @@ where
 {
     let lines = bytes.flat_map(|piece| {
         stream::iter(match piece {
-            Ok(piece) => lines(&piece),
+            Ok(piece) => split_lines(&piece),
             Err(error) => vec![Err(io::Error::other(error))],
         })
     });
@@ -47,7 +47,7 @@ where
 }
 
 /// Splits a piece into lines; the last one may be incomplete.
-fn lines(piece: &Bytes) -> Vec<io::Result<Bytes>> {
+fn split_lines(piece: &Bytes) -> Vec<io::Result<Bytes>> {
     let lines = piece.split_inclusive(|byte| *byte == b'\n');
     lines.map(|line| Ok(piece.slice_ref(line))).collect()
 }
@@ -94,7 +94,7 @@ mod tests {
     async fn read(pieces: Vec<&'static [u8]>, most: usize) -> Vec<Result<Event, String>> {
         let pieces = pieces.into_iter().map(Bytes::from_static);
         let pieces = pieces.map(Ok::<_, std::io::Error>);
-        let events = events(stream::iter(pieces), most);
+        let events = parse_events(stream::iter(pieces), most);
         let told = events.map(|event| event.map_err(|error| error.to_string()));
         told.collect().await
     }

@@ -33,7 +33,10 @@ impl McpSessionRoot {
     }
 
     /// Performs the handshake, which MCP requires before any other request. Returns whether the server has tools.
-    pub(super) async fn greet(&self, wire: &mut McpWire) -> Result<bool, McpConnectionError> {
+    pub(super) async fn perform_handshake(
+        &self,
+        wire: &mut McpWire,
+    ) -> Result<bool, McpConnectionError> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.is_some().then(RootsCapabilities::default);
         let us = Implementation::new("harn-serve", env!("CARGO_PKG_VERSION"));
@@ -42,7 +45,7 @@ impl McpSessionRoot {
         let request = ClientRequest::InitializeRequest(InitializeRequest::new(params));
         let first = RequestId::Number(FIRST);
         let sent = wire.send(JsonRpcMessage::request(request, first.clone()));
-        sent.await.map_err(unreachable)?;
+        sent.await.map_err(connection_error)?;
         let has_tools = loop {
             match wire.receive().await.map_err(McpConnectionError::Ended)? {
                 JsonRpcMessage::Response(response) => {
@@ -60,14 +63,14 @@ impl McpSessionRoot {
                 // Answered one at a time, so that a server that does not read the answers blocks itself.
                 JsonRpcMessage::Request(request) => {
                     let reply = self.reply(&request.request, request.id);
-                    wire.send(reply).await.map_err(unreachable)?;
+                    wire.send(reply).await.map_err(connection_error)?;
                 }
                 JsonRpcMessage::Notification(_) => {}
             }
         };
         let ready = ClientNotification::InitializedNotification(InitializedNotification::default());
         let sent = wire.send(JsonRpcMessage::notification(ready));
-        sent.await.map_err(unreachable)?;
+        sent.await.map_err(connection_error)?;
         Ok(has_tools)
     }
 
@@ -94,7 +97,7 @@ impl McpSessionRoot {
     }
 }
 
-fn unreachable(error: McpSendError) -> McpConnectionError {
+fn connection_error(error: McpSendError) -> McpConnectionError {
     if error.forbidden {
         McpConnectionError::Forbidden
     } else {

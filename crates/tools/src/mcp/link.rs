@@ -153,23 +153,23 @@ async fn carry(
                     waiting.retain(|_, answer| !answer.is_closed());
                     waiting.insert(id, answer);
                     let message = JsonRpcMessage::request(*request, RequestId::Number(id));
-                    sending.push(tagged(SentMessage::Request(id), wire.send(message)));
+                    sending.push(tag_send(SentMessage::Request(id), wire.send(message)));
                 }
                 Some(LinkMessage::Abandoned(id)) => if waiting.remove(&id).is_some() {
-                    sending.push(tagged(SentMessage::Notice, wire.send(cancelled(id))));
+                    sending.push(tag_send(SentMessage::Notice, wire.send(cancelled_notification(id))));
                 },
                 None => return "nobody needs it any more".to_owned(),
             },
             message = wire.receive(), if replies < MOST_REPLIES => match message {
                 Ok(JsonRpcMessage::Response(response)) => {
-                    answer(&mut waiting, &response.id, Ok(response.result));
+                    deliver_answer(&mut waiting, &response.id, Ok(response.result));
                 }
                 Ok(JsonRpcMessage::Error(error)) => if let Some(id) = &error.id {
-                    answer(&mut waiting, id, Err(McpRequestError::Refused(error.error)));
+                    deliver_answer(&mut waiting, id, Err(McpRequestError::Refused(error.error)));
                 },
                 Ok(JsonRpcMessage::Request(request)) => {
                     let reply = home.reply(&request.request, request.id);
-                    sending.push(tagged(SentMessage::Reply, wire.send(reply)));
+                    sending.push(tag_send(SentMessage::Reply, wire.send(reply)));
                     replies += 1;
                 }
                 Ok(JsonRpcMessage::Notification(notification)) => {
@@ -183,21 +183,25 @@ async fn carry(
     }
 }
 
-fn tagged(
+fn tag_send(
     sent: SentMessage,
     sending: BoxFuture<'static, Result<(), McpSendError>>,
 ) -> BoxFuture<'static, (SentMessage, Result<(), McpSendError>)> {
     Box::pin(async move { (sent, sending.await) })
 }
 
-fn cancelled(id: i64) -> ClientJsonRpcMessage {
+fn cancelled_notification(id: i64) -> ClientJsonRpcMessage {
     let params = CancelledNotificationParam::new(Some(RequestId::Number(id)), None);
     JsonRpcMessage::notification(ClientNotification::CancelledNotification(
         CancelledNotification::new(params),
     ))
 }
 
-fn answer(waiting: &mut HashMap<i64, oneshot::Sender<McpAnswer>>, id: &RequestId, what: McpAnswer) {
+fn deliver_answer(
+    waiting: &mut HashMap<i64, oneshot::Sender<McpAnswer>>,
+    id: &RequestId,
+    what: McpAnswer,
+) {
     let id = match id {
         RequestId::Number(id) => Some(*id),
         // Some servers return every id as a string.

@@ -38,7 +38,7 @@ pub(super) struct ToolListing {
 }
 
 /// Requests all tools. Requests to a server that is not `is_local` count as leaving this machine.
-pub(super) async fn list(
+pub(super) async fn list_tools(
     link: &McpLink,
     is_local: bool,
 ) -> Result<ToolListing, McpConnectionError> {
@@ -64,7 +64,7 @@ pub(super) async fn list(
             }
         };
         for tool in page.tools {
-            let offered = offered(tool, is_local);
+            let offered = offered_tool(tool, is_local);
             bytes += offered.description.len() + offered.schema.to_string().len();
             if listed.tools.len() == MOST_TOOLS || bytes > MOST_BYTES {
                 listed.cut = true;
@@ -81,7 +81,7 @@ pub(super) async fn list(
     Ok(listed)
 }
 
-fn offered(tool: Tool, is_local: bool) -> OfferedTool {
+fn offered_tool(tool: Tool, is_local: bool) -> OfferedTool {
     let hints = tool.annotations.unwrap_or_default();
     let described = tool.description.map(|text| text.into_owned());
     let titled = || tool.title.or_else(|| hints.title.clone());
@@ -91,13 +91,13 @@ fn offered(tool: Tool, is_local: bool) -> OfferedTool {
         name: tool.name.into_owned(),
         description: cut(description, LONGEST_DESCRIPTION),
         schema: Value::Object(schema),
-        annotations: annotations(&hints, is_local),
+        annotations: annotations_from_hints(&hints, is_local),
     }
 }
 
 /// Maps a server's hints about a tool to annotations. Hints are unverified: rules and modes decide what they are
 /// worth. A missing hint counts as the worst case, a write that reaches other machines, as MCP also defines.
-fn annotations(hints: &Hints, is_local: bool) -> ToolAnnotations {
+fn annotations_from_hints(hints: &Hints, is_local: bool) -> ToolAnnotations {
     let reads = hints.read_only_hint == Some(true);
     let closed = is_local && hints.open_world_hint == Some(false);
     let (kind, side_effect_level) = match (reads, closed) {
@@ -129,10 +129,10 @@ mod tests {
             (Some(true), Some(true), ToolKind::Fetch, Network),
         ] {
             let hints = Hints::from_raw(None, reads, None, None, open);
-            let known = annotations(&hints, true);
+            let known = annotations_from_hints(&hints, true);
             assert_eq!((known.kind, known.side_effect_level), (kind, level));
             // A request to another machine leaves this one, whatever the hints claim.
-            let known = annotations(&hints, false);
+            let known = annotations_from_hints(&hints, false);
             assert_eq!(known.side_effect_level, Network);
             assert_eq!(known.kind == ToolKind::Fetch, reads == Some(true));
         }

@@ -56,10 +56,10 @@ impl SessionMcpServers {
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
         let dial = Arc::new(settings.clone());
-        Self::dialed_by(settings, dial)
+        Self::with_dialer(settings, dial)
     }
 
-    fn dialed_by(settings: McpSettings, dial: Arc<dyn McpDialer>) -> Self {
+    fn with_dialer(settings: McpSettings, dial: Arc<dyn McpDialer>) -> Self {
         let end = CancellationToken::new();
         Self {
             book: Arc::default(),
@@ -74,7 +74,7 @@ impl SessionMcpServers {
     /// given up is tried again.
     pub fn add(&self, specs: Vec<McpServerSpec>) {
         for spec in specs {
-            if !self.book.has(&spec) {
+            if !self.book.has_active(&spec) {
                 self.start(spec);
             }
         }
@@ -91,10 +91,10 @@ impl SessionMcpServers {
             home: McpSessionRoot::new(&self.settings.cwd),
             connect: self.settings.deadlines.connect,
             ticket,
-            secrets: Secrets::of(&spec),
+            secrets: Secrets::from_spec(&spec),
             spec,
         };
-        tokio::spawn(async move { token.run_until_cancelled(keeper.keep()).await });
+        tokio::spawn(async move { token.run_until_cancelled(keeper.supervise()).await });
     }
 
     /// Ends a server and removes it.
@@ -131,17 +131,20 @@ impl SessionMcpServers {
             Value::Null => None,
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                 let message = format!("the arguments of `{tool}` have to be a JSON object");
-                return Err(ToolError::of(ErrorCategory::SchemaValidation, message));
+                return Err(ToolError::with_category(
+                    ErrorCategory::SchemaValidation,
+                    message,
+                ));
             }
         };
         let server = entry.server.as_str();
-        let link = self.ready(server).await?;
+        let link = self.link_within_deadline(server).await?;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let deadline = self.settings.deadlines.call;
         let Ok(answer) = timeout(deadline, link.ask(request)).await else {
             let seconds = deadline.as_secs();
             let message = format!("MCP server `{server}`: no answer within {seconds} s");
-            return Err(ToolError::of(ErrorCategory::Timeout, message));
+            return Err(ToolError::with_category(ErrorCategory::Timeout, message));
         };
         let secrets = self.book.secrets(server);
         let told = |what: &str| {
@@ -149,7 +152,9 @@ impl SessionMcpServers {
             failure(server, &what)
         };
         match answer {
-            Ok(ServerResult::CallToolResult(result)) => output::output(server, result, &secrets),
+            Ok(ServerResult::CallToolResult(result)) => {
+                output::convert_result(server, result, &secrets)
+            }
             Ok(_) => Err(told(
                 "it answered with something that is no result of a tool",
             )),
@@ -162,7 +167,7 @@ impl SessionMcpServers {
     }
 
     /// Resolves when no server is connecting.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         let mut changes = self.changes();
         while !self.book.is_settled() {
             if changes.changed().await.is_err() {
@@ -183,13 +188,13 @@ impl SessionMcpServers {
         self.book.close();
     }
 
-    async fn ready(&self, server: &str) -> Result<McpLink, ToolError> {
+    async fn link_within_deadline(&self, server: &str) -> Result<McpLink, ToolError> {
         let wait = self.settings.deadlines.reconnect;
-        match timeout(wait, self.standing(server)).await {
+        match timeout(wait, self.wait_for_link(server)).await {
             Ok(link) => link,
             Err(_) => {
                 let mut what = "it is not there; it is being tried again".to_owned();
-                if let McpAvailability::Coming(Some(error)) = self.book.standing(server) {
+                if let McpAvailability::Coming(Some(error)) = self.book.availability(server) {
                     what = format!("{what}. Its last trouble: {error}");
                 }
                 Err(failure(server, &what))
@@ -197,10 +202,10 @@ impl SessionMcpServers {
         }
     }
 
-    async fn standing(&self, server: &str) -> Result<McpLink, ToolError> {
+    async fn wait_for_link(&self, server: &str) -> Result<McpLink, ToolError> {
         let mut changes = self.changes();
         loop {
-            match self.book.standing(server) {
+            match self.book.availability(server) {
                 McpAvailability::Ready(link) => return Ok(link),
                 McpAvailability::Coming(_) => {}
                 McpAvailability::Lost(error) => {

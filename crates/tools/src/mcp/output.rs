@@ -17,7 +17,7 @@ const MOST_BLOCKS: usize = 256;
 const LONGEST_ERROR: usize = 16 * 1024;
 
 /// Converts a result into an output, or into an error if the result is marked as one.
-pub(super) fn output(
+pub(super) fn convert_result(
     server: &str,
     result: CallToolResult,
     secrets: &Secrets,
@@ -65,7 +65,7 @@ pub(super) fn output(
 /// Builds the error for a failure of a server or of its tool.
 pub(super) fn failure(server: &str, what: &str) -> ToolError {
     let message = format!("MCP server `{server}`: {what}");
-    ToolError::of(ErrorCategory::McpServerError, message)
+    ToolError::with_category(ErrorCategory::McpServerError, message)
 }
 
 /// The number of bytes that may still be shown.
@@ -82,15 +82,15 @@ impl OutputBudget {
     /// Returns the block, or the text to show instead if its data does not fit.
     fn try_fit(&mut self, block: Given) -> Result<ContentBlock, String> {
         Ok(match block {
-            Given::Text(text) => ContentBlock::text(self.text(text.text)),
+            Given::Text(text) => ContentBlock::text(self.take_text(text.text)),
             Given::Image(image) => ContentBlock::Image {
                 mime_type: image.mime_type,
-                data: self.data("a picture", image.data)?,
+                data: self.take_data("a picture", image.data)?,
                 uri: None,
             },
             Given::Audio(audio) => ContentBlock::Audio {
                 mime_type: audio.mime_type,
-                data: self.data("a sound", audio.data)?,
+                data: self.take_data("a sound", audio.data)?,
             },
             Given::Resource(resource) => match resource.resource {
                 ResourceContents::TextResourceContents {
@@ -99,9 +99,9 @@ impl OutputBudget {
                     text,
                     ..
                 } => ContentBlock::Resource(Resource {
-                    uri: self.text(uri),
+                    uri: self.take_text(uri),
                     mime_type,
-                    text: Some(self.text(text)),
+                    text: Some(self.take_text(text)),
                     blob: None,
                 }),
                 ResourceContents::BlobResourceContents {
@@ -110,9 +110,9 @@ impl OutputBudget {
                     blob,
                     ..
                 } => {
-                    let blob = Some(self.data("a resource", blob)?);
+                    let blob = Some(self.take_data("a resource", blob)?);
                     ContentBlock::Resource(Resource {
-                        uri: self.text(uri),
+                        uri: self.take_text(uri),
                         mime_type,
                         text: None,
                         blob,
@@ -121,11 +121,11 @@ impl OutputBudget {
                 _ => ContentBlock::text("[a resource this agent does not know]"),
             },
             Given::ResourceLink(link) => ContentBlock::ResourceLink(ResourceLink {
-                uri: self.text(link.uri),
-                name: self.text(link.name),
+                uri: self.take_text(link.uri),
+                name: self.take_text(link.name),
                 mime_type: link.mime_type,
-                title: link.title.map(|title| self.text(title)),
-                description: link.description.map(|words| self.text(words)),
+                title: link.title.map(|title| self.take_text(title)),
+                description: link.description.map(|words| self.take_text(words)),
                 size: link.size.and_then(|size| size.try_into().ok()),
             }),
             // The enum is rmcp's and may grow.
@@ -133,14 +133,14 @@ impl OutputBudget {
         })
     }
 
-    fn text(&mut self, text: String) -> String {
+    fn take_text(&mut self, text: String) -> String {
         let text = cut(text, self.text);
         self.text = self.text.saturating_sub(text.len());
         text
     }
 
     /// Returns the data, or the text to show instead.
-    fn data(&mut self, what: &str, data: String) -> Result<String, String> {
+    fn take_data(&mut self, what: &str, data: String) -> Result<String, String> {
         let Some(rest) = self.data.checked_sub(data.len()) else {
             let size = data.len().div_ceil(1024);
             return Err(format!("[{what} of {size} KiB, which is not shown]"));

@@ -21,7 +21,7 @@ pub(super) struct Secrets {
 
 impl Secrets {
     /// Collects the values of a server: variables, headers, and the password and query of its URL.
-    pub(super) fn of(spec: &McpServerSpec) -> Self {
+    pub(super) fn from_spec(spec: &McpServerSpec) -> Self {
         let mut values = Vec::new();
         let (given, url) = match &spec.transport {
             McpTransport::Stdio { env, .. } => (env, None),
@@ -122,7 +122,7 @@ mod tests {
                 env: env.map(|(k, v)| (k.to_owned(), Secret::new(v))).into(),
             },
         };
-        let secrets = Secrets::of(&spec);
+        let secrets = Secrets::from_spec(&spec);
         for (text, expected) in [
             ("TOKEN=hunter2.", "TOKEN=<secret>."),
             ("hunter2-and-more", "<secret>"),
@@ -146,7 +146,7 @@ mod tests {
                 headers: vec![("authorization".to_owned(), Secret::new("Bearer tok-123"))],
             },
         };
-        let secrets = Secrets::of(&spec);
+        let secrets = Secrets::from_spec(&spec);
         for (text, expected) in [
             ("sent Bearer tok-123", "sent <secret>"),
             ("bad key tok-123", "bad key <secret>"),

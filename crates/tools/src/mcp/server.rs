@@ -60,13 +60,13 @@ struct McpConnection {
 
 impl McpSupervisor {
     /// Runs until the server is given up. If the future is dropped, the connection and the process end.
-    pub(super) async fn keep(self) {
+    pub(super) async fn supervise(self) {
         let mut failures = 0;
         loop {
-            self.stand(McpState::Connecting, None);
+            self.set_state(McpState::Connecting, None);
             let trouble = match self.connect_in_time().await {
                 Ok((connection, process)) => {
-                    let (trouble, steady) = self.hold(connection, process).await;
+                    let (trouble, steady) = self.serve_connection(connection, process).await;
                     if steady {
                         failures = 0;
                     }
@@ -79,14 +79,14 @@ impl McpSupervisor {
             let reason = one_line(&reason, LONGEST_REASON);
             tracing::debug!(server = self.spec.name, "MCP server: {reason}");
             if trouble.is_final() || failures > MOST_TRIES {
-                return self.stand(McpState::GivenUp, Some(reason));
+                return self.set_state(McpState::GivenUp, Some(reason));
             }
-            self.stand(McpState::Failed, Some(reason));
-            tokio::time::sleep(pause(failures)).await;
+            self.set_state(McpState::Failed, Some(reason));
+            tokio::time::sleep(retry_delay(failures)).await;
         }
     }
 
-    fn stand(&self, state: McpState, error: Option<String>) {
+    fn set_state(&self, state: McpState, error: Option<String>) {
         self.book.update(&self.ticket, |page| {
             page.state = state;
             page.link = None;
@@ -105,18 +105,18 @@ impl McpSupervisor {
     ) -> Result<(McpConnection, Option<McpProcess>), McpConnectionError> {
         // Dialing waits for nothing, so it needs no deadline.
         let (wire, process) = self.dial.dial(&self.spec, &self.secrets).await?;
-        let connecting = unless_dead(process.as_ref(), self.connect(wire));
+        let connecting = run_until_exit(process.as_ref(), self.connect(wire));
         let trouble = match timeout(self.connect, connecting).await {
             Ok(Some(Ok(connection))) => return Ok((connection, process)),
             Ok(Some(Err(trouble))) => trouble,
             Ok(None) => McpConnectionError::Ended(DEAD.to_owned()),
             Err(_) => McpConnectionError::Late(self.connect),
         };
-        Err(with_obituary(trouble, process).await)
+        Err(with_exit_report(trouble, process).await)
     }
 
     async fn connect(&self, mut wire: McpWire) -> Result<McpConnection, McpConnectionError> {
-        let tools = self.home.greet(&mut wire).await?;
+        let tools = self.home.perform_handshake(&mut wire).await?;
         let changed = Arc::new(Notify::new());
         let (link, mut carry) = McpLink::open(wire, self.home.clone(), changed.clone(), FIRST);
         let listed = if tools {
@@ -137,16 +137,16 @@ impl McpSupervisor {
     }
 
     /// Serves a connection until it ends. Returns the reason and whether the connection lasted.
-    async fn hold(
+    async fn serve_connection(
         &self,
         mut held: McpConnection,
         process: Option<McpProcess>,
     ) -> (McpConnectionError, bool) {
-        self.ready(&held.link, held.listed);
+        self.set_ready(&held.link, held.listed);
         let mut steady = false;
         let mut lasted = pin!(tokio::time::sleep(STEADY));
         let mut listing = pin!(self.list_again(&held.link, &held.changed, held.tools));
-        let ended = unless_dead(process.as_ref(), async {
+        let ended = run_until_exit(process.as_ref(), async {
             loop {
                 tokio::select! {
                     why = &mut held.carry => break why,
@@ -159,12 +159,12 @@ impl McpSupervisor {
         // Open requests fail now, without waiting for the process to end.
         drop(held.carry);
         (
-            with_obituary(McpConnectionError::Ended(why), process).await,
+            with_exit_report(McpConnectionError::Ended(why), process).await,
             steady,
         )
     }
 
-    fn ready(&self, link: &McpLink, listed: ToolListing) {
+    fn set_ready(&self, link: &McpLink, listed: ToolListing) {
         let ToolListing { tools, cut } = listed;
         let error =
             cut.then(|| format!("it has more tools than the {} that are used", tools.len()));
@@ -178,7 +178,7 @@ impl McpSupervisor {
 
     async fn list(&self, link: &McpLink) -> Result<ToolListing, McpConnectionError> {
         let is_local = matches!(self.spec.transport, McpTransport::Stdio { .. });
-        listing::list(link, is_local).await
+        listing::list_tools(link, is_local).await
     }
 
     /// Lists the tools again after each notification of a change; never returns.
@@ -193,7 +193,7 @@ impl McpSupervisor {
                 continue;
             }
             match timeout(self.connect, self.list(link)).await {
-                Ok(Ok(listed)) => self.ready(link, listed),
+                Ok(Ok(listed)) => self.set_ready(link, listed),
                 // Keep the old list.
                 Ok(Err(_)) | Err(_) => {
                     tracing::debug!(
@@ -211,33 +211,36 @@ impl McpSupervisor {
 
 /// Runs `work` until it is done or the process exits. Output from before the exit is still read, for a limited time:
 /// child processes may keep the pipe open for ever.
-async fn unless_dead<T>(process: Option<&McpProcess>, work: impl Future<Output = T>) -> Option<T> {
+async fn run_until_exit<T>(
+    process: Option<&McpProcess>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut work = pin!(work);
     let Some(process) = process else {
         return Some(work.await);
     };
     tokio::select! {
         done = &mut work => Some(done),
-        () = process.exited() => timeout(DRAIN, work).await.ok(),
+        () = process.wait_for_exit() => timeout(DRAIN, work).await.ok(),
     }
 }
 
 /// Adds to an error how the process ended and its last output.
-async fn with_obituary(
+async fn with_exit_report(
     trouble: McpConnectionError,
     process: Option<McpProcess>,
 ) -> McpConnectionError {
     let Some(process) = process else {
         return trouble;
     };
-    let obituary = process.obituary().await;
+    let obituary = process.end_and_describe().await;
     if obituary.is_empty() {
         return trouble;
     }
     McpConnectionError::Ended(format!("{trouble} ({obituary})"))
 }
 
-fn pause(failures: u32) -> Duration {
+fn retry_delay(failures: u32) -> Duration {
     let factor = 2_u32.saturating_pow(failures.saturating_sub(1));
     SHORTEST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
 }
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_half_a_minute() {
-        let seconds = (1..=7).map(|failures| pause(failures).as_secs());
+        let seconds = (1..=7).map(|failures| retry_delay(failures).as_secs());
         assert_eq!(Vec::from_iter(seconds), [1, 2, 4, 8, 16, 30, 30]);
     }
 }

@@ -81,7 +81,12 @@ pub(super) fn start(
     let lines = McpPipe::new(from, to);
     let said = StderrTail::default();
     let log = ChildStderr::from_std(OwnedFd::from(log).into()).map_err(failed)?;
-    let listener = tokio::spawn(listen(log, name.to_owned(), secrets.clone(), said.clone()));
+    let listener = tokio::spawn(read_stderr(
+        log,
+        name.to_owned(),
+        secrets.clone(),
+        said.clone(),
+    ));
     let process = McpProcess {
         group,
         said,
@@ -92,17 +97,17 @@ pub(super) fn start(
 
 impl McpProcess {
     /// Waits until the process exits; its children may still run.
-    pub(super) async fn exited(&self) {
-        if self.group.exited().await.is_err() {
+    pub(super) async fn wait_for_exit(&self) {
+        if self.group.wait_for_exit().await.is_err() {
             // The runtime is shutting down, which ends every waiting task.
             std::future::pending::<()>().await;
         }
     }
 
     /// Ends the process. Returns its exit status, if it exited by itself, and its last lines of stderr.
-    pub(super) async fn obituary(mut self) -> String {
+    pub(super) async fn end_and_describe(mut self) -> String {
         let mut facts = Vec::new();
-        let exited = tokio::time::timeout(AFTERMATH, self.group.exited()).await;
+        let exited = tokio::time::timeout(AFTERMATH, self.group.wait_for_exit()).await;
         if let Ok(Ok(status)) = exited {
             facts.extend(status.exit_status().map(|code| format!("exit code {code}")));
             facts.extend(status.terminating_signal().map(|it| format!("signal {it}")));
@@ -122,7 +127,12 @@ impl McpProcess {
 type StderrTail = Arc<Mutex<VecDeque<String>>>;
 
 /// Reads a server's stderr to its end; cuts, redacts, logs and stores each line.
-async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: StderrTail) {
+async fn read_stderr(
+    log: impl AsyncRead + Unpin,
+    server: String,
+    secrets: Secrets,
+    said: StderrTail,
+) {
     let mut log = BufReader::new(log);
     // With room for a value at the cut, so that it is still recognised.
     let most = LONGEST + secrets.longest();

@@ -26,7 +26,7 @@ use rmcp::{
 };
 
 use super::{
-    events::events,
+    events::parse_events,
     redact::{Secrets, one_line},
 };
 
@@ -74,7 +74,10 @@ impl McpHttpClient {
         if let Some(session) = session {
             request = request.header(HEADER_SESSION_ID, session);
         }
-        let response = request.send().await.map_err(|error| self.broken(error))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| self.request_error(error))?;
         match response.status() {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(
                 StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new())),
@@ -83,22 +86,26 @@ impl McpHttpClient {
         }
     }
 
-    fn broken(&self, error: reqwest::Error) -> StreamableHttpError<McpHttpError> {
+    fn request_error(&self, error: reqwest::Error) -> StreamableHttpError<McpHttpError> {
         let gone = error.is_connect();
         // The URL is left out: the reader of the message configured it.
-        let words = causes(&error.without_url());
-        self.failed(&words, gone)
+        let words = join_causes(&error.without_url());
+        self.client_error(&words, gone)
     }
 
-    fn failed(&self, words: &str, gone: bool) -> StreamableHttpError<McpHttpError> {
+    fn client_error(&self, words: &str, gone: bool) -> StreamableHttpError<McpHttpError> {
         let words = one_line(&self.secrets.redact(words), TOLD);
         StreamableHttpError::Client(McpHttpError { words, gone })
     }
 
     /// Reads at most `most` bytes of the body. Returns whether that is all of it.
-    async fn body(&self, mut response: Response, most: usize) -> Result<(Vec<u8>, bool)> {
+    async fn read_body(&self, mut response: Response, most: usize) -> Result<(Vec<u8>, bool)> {
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(|error| self.broken(error))? {
+        while let Some(piece) = response
+            .chunk()
+            .await
+            .map_err(|error| self.request_error(error))?
+        {
             let room = most - body.len();
             body.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.len() > room {
@@ -109,7 +116,7 @@ impl McpHttpClient {
     }
 
     /// Converts a response without success into the answer to a message, or into an error.
-    async fn refusal(
+    async fn convert_error_response(
         &self,
         response: Response,
         message: &ClientJsonRpcMessage,
@@ -117,11 +124,11 @@ impl McpHttpClient {
     ) -> Result<StreamableHttpPostResponse> {
         let status = response.status();
         let session = session_of(&response);
-        let (body, _) = self.body(response, LARGEST_ERROR).await?;
+        let (body, _) = self.read_body(response, LARGEST_ERROR).await?;
         let told: serde_json::Result<ServerJsonRpcMessage> = serde_json::from_slice(&body);
         let Ok(JsonRpcMessage::Error(mut error)) = told else {
             let body = String::from_utf8_lossy(&body);
-            return Err(self.failed(&format!("HTTP {status} {body}"), false));
+            return Err(self.client_error(&format!("HTTP {status} {body}"), false));
         };
         // Many servers answer like this for a session that has expired, where 404 is correct. The server did not
         // process the message, so it may be sent again.
@@ -157,30 +164,34 @@ impl StreamableHttpClient for McpHttpClient {
                 return Err(StreamableHttpError::SessionExpired);
             }
             status if !status.is_success() => {
-                return self.refusal(response, &message, session.is_some()).await;
+                return self
+                    .convert_error_response(response, &message, session.is_some())
+                    .await;
             }
             _ => {}
         }
         let asks = matches!(message, JsonRpcMessage::Request(_));
         let session = session_of(&response);
-        if is(&response, EVENT_STREAM_MIME_TYPE) {
-            let events = events(response.bytes_stream(), LARGEST);
+        if has_content_type(&response, EVENT_STREAM_MIME_TYPE) {
+            let events = parse_events(response.bytes_stream(), LARGEST);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
         // The message expects no answer, so the body is ignored.
         if !asks {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if !is(&response, JSON_MIME_TYPE) {
-            return Err(self.failed("it answered with neither JSON nor events", false));
+        if !has_content_type(&response, JSON_MIME_TYPE) {
+            return Err(self.client_error("it answered with neither JSON nor events", false));
         }
-        let (body, whole) = self.body(response, LARGEST).await?;
+        let (body, whole) = self.read_body(response, LARGEST).await?;
         if !whole {
             let most = LARGEST / (1024 * 1024);
-            return Err(self.failed(&format!("it sent a message larger than {most} MiB"), false));
+            return Err(
+                self.client_error(&format!("it sent a message larger than {most} MiB"), false)
+            );
         }
         let message: ServerJsonRpcMessage = serde_json::from_slice(&body)
-            .map_err(|_| self.failed("it answered with JSON that is not MCP", false))?;
+            .map_err(|_| self.client_error("it answered with JSON that is not MCP", false))?;
         Ok(StreamableHttpPostResponse::Json(message, session))
     }
 
@@ -210,10 +221,10 @@ impl StreamableHttpClient for McpHttpClient {
         }
         let response = self.send(request, session.as_deref(), headers).await?;
         // Servers without such a stream answer in many ways.
-        if !response.status().is_success() || !is(&response, EVENT_STREAM_MIME_TYPE) {
+        if !response.status().is_success() || !has_content_type(&response, EVENT_STREAM_MIME_TYPE) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        Ok(events(response.bytes_stream(), LARGEST))
+        Ok(parse_events(response.bytes_stream(), LARGEST))
     }
 }
 
@@ -222,13 +233,13 @@ fn session_of(response: &Response) -> Option<String> {
     session.to_str().ok().map(str::to_owned)
 }
 
-fn is(response: &Response, kind: &str) -> bool {
+fn has_content_type(response: &Response, kind: &str) -> bool {
     let header = response.headers().get(CONTENT_TYPE);
     header.is_some_and(|it| it.as_bytes().starts_with(kind.as_bytes()))
 }
 
 /// Joins the messages of an error and of its causes.
-fn causes(error: &dyn Error) -> String {
+fn join_causes(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

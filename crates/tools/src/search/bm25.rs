@@ -25,7 +25,7 @@ pub(crate) fn weight(k1: f64, idf: f64, count: f64, length: u32, mean_length: f6
 mod tests {
     use super::*;
 
-    fn near(got: f64, expected: f64) {
+    fn assert_near(got: f64, expected: f64) {
         assert!((got - expected).abs() < 1e-4, "{got} is not {expected}");
     }
 
@@ -33,20 +33,20 @@ mod tests {
     #[test]
     fn bm25_agrees_with_a_calculation_by_hand() {
         // ln(1 + (3 - 1 + 0.5) / (1 + 0.5)) = ln(2.66667)
-        near(idf(3, 1), 0.98083);
+        assert_near(idf(3, 1), 0.98083);
         // ln(1 + 0.5 / 3.5)
-        near(idf(3, 3), 0.13353);
+        assert_near(idf(3, 3), 0.13353);
         // count 2, length 6: 0.98083 * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 1.5)) = 4.31565 / 3.65
-        near(weight(1.2, idf(3, 1), 2.0, 6, 4.0), 1.18237);
+        assert_near(weight(1.2, idf(3, 1), 2.0, 6, 4.0), 1.18237);
         // count 1, length 4: 0.98083 * 2.2 / (1 + 1.2)
-        near(weight(1.2, idf(3, 1), 1.0, 4, 4.0), 0.98083);
+        assert_near(weight(1.2, idf(3, 1), 1.0, 4, 4.0), 0.98083);
         // count 1, length 2: 0.98083 * 2.2 / (1 + 1.2 * (0.25 + 0.375)) = 2.15783 / 1.75
-        near(weight(1.2, idf(3, 1), 1.0, 2, 4.0), 1.23304);
+        assert_near(weight(1.2, idf(3, 1), 1.0, 2, 4.0), 1.23304);
     }
 
     #[test]
     fn a_word_that_does_not_occur_has_no_weight() {
-        near(weight(1.2, idf(3, 1), 0.0, 4, 4.0), 0.0);
-        near(weight(1.2, 1.0, 1.0, 0, 0.0), 1.0);
+        assert_near(weight(1.2, idf(3, 1), 0.0, 4, 4.0), 0.0);
+        assert_near(weight(1.2, 1.0, 1.0, 0, 0.0), 1.0);
     }
 }

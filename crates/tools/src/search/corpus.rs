@@ -9,7 +9,7 @@ use super::{
     line::{CodeBlockTracker, LineKind, is_prose},
     query::name_key,
     rank,
-    words::{stemmed, words},
+    words::{to_stem, words},
 };
 
 /// The number of lines in a passage, and how many it shares with the next.
@@ -107,7 +107,7 @@ impl Corpus {
                 let line_kind = if quoted {
                     LineKind::Quoted
                 } else {
-                    LineKind::of(line, prose)
+                    LineKind::classify(line, prose)
                 };
                 for (term, counts) in (0..).zip(&mut counts) {
                     let (whole, part) = std::mem::take(counts);
@@ -123,14 +123,14 @@ impl Corpus {
                 }
             }
             if !prose && let Some(name) = defined_name(line) {
-                definitions.extend(self.definition(number, name));
+                definitions.extend(self.match_definition(number, name));
             }
             if tests_from == u32::MAX && line.trim_start().starts_with("#[cfg(test)]") {
                 tests_from = number;
             }
         }
-        let passages = passages(&lengths);
-        self.count(&passages, &mentions);
+        let passages = split_passages(&lengths);
+        self.count_passages(&passages, &mentions);
         let in_path = self.query.terms_in(path);
         self.in_paths |= in_path;
         if !mentions.is_empty() || !definitions.is_empty() || in_path != 0 {
@@ -163,7 +163,7 @@ impl Corpus {
         }
     }
 
-    fn definition(&mut self, line: u32, name: &str) -> Option<NameDefinition> {
+    fn match_definition(&mut self, line: u32, name: &str) -> Option<NameDefinition> {
         let found = self.query.names.get(&name_key(name))?;
         self.defined[found.number] += 1;
         Some(NameDefinition {
@@ -173,12 +173,12 @@ impl Corpus {
         })
     }
 
-    fn count(&mut self, passages: &[Passage], mentions: &[TermMention]) {
+    fn count_passages(&mut self, passages: &[Passage], mentions: &[TermMention]) {
         for passage in passages {
             self.passages += 1;
             self.length += u64::from(passage.length);
             let mut seen = 0_u32;
-            for mention in within(mentions, passage, |m| m.line) {
+            for mention in items_in_passage(mentions, passage, |m| m.line) {
                 seen |= 1 << mention.term;
             }
             for (term, count) in self.with_term.iter_mut().enumerate() {
@@ -189,7 +189,7 @@ impl Corpus {
 
     /// Returns whether a text is a test, an example or data that the query does not ask for.
     fn is_aside(&self, path: &str) -> bool {
-        let asked = |word: &str| self.query.terms.contains_key(&stemmed(word));
+        let asked = |word: &str| self.query.terms.contains_key(&to_stem(word));
         let mut tests = words(path).flat_map(|word| word.split('_')).filter(|word| {
             let known = [
                 "test", "tests", "fixtures", "testdata", "benches", "examples", "fuzz",
@@ -202,7 +202,7 @@ impl Corpus {
 
     /// Returns the words of the query that occur in no text and no path.
     #[must_use]
-    pub fn missing(&self) -> Vec<String> {
+    pub fn missing_words(&self) -> Vec<String> {
         let mut seen = self.in_paths;
         for (term, with) in self.with_term.iter().enumerate() {
             seen |= u32::from(*with > 0) << term;
@@ -213,7 +213,7 @@ impl Corpus {
     /// Returns the best `limit` hits, best first; equal ones in the order of their paths and lines.
     #[must_use]
     pub fn rank(&self, limit: usize) -> Vec<SearchHit> {
-        rank::best(self, limit)
+        rank::rank_passages(self, limit)
     }
 }
 
@@ -223,7 +223,7 @@ const DATA: &[&str] = &[
 ];
 
 /// Splits lines of these lengths into overlapping passages.
-fn passages(lengths: &[u32]) -> Vec<Passage> {
+fn split_passages(lengths: &[u32]) -> Vec<Passage> {
     let mut out = Vec::new();
     let mut start = 0;
     while start < lengths.len() {
@@ -243,7 +243,7 @@ fn passages(lengths: &[u32]) -> Vec<Passage> {
 }
 
 /// Returns the items of a passage from a list sorted by line.
-pub(super) fn within<'a, T>(
+pub(super) fn items_in_passage<'a, T>(
     items: &'a [T],
     passage: &Passage,
     line: impl Fn(&T) -> u32,

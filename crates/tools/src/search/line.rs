@@ -14,7 +14,7 @@ pub(super) enum LineKind {
 
 impl LineKind {
     /// Classifies a line of a document or of source code.
-    pub(super) fn of(line: &str, prose: bool) -> Self {
+    pub(super) fn classify(line: &str, prose: bool) -> Self {
         let line = line.trim_start();
         let begins = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
         // `#[attribute]` and `#include` are code; `# words` is a heading, or a comment in many languages.
@@ -24,7 +24,7 @@ impl LineKind {
             Self::Plain
         } else if begins(&["//", "/*", "* ", "\"\"\"", "--", ";;"]) {
             Self::Explains
-        } else if begins(&IMPORTS) || begins_after_pub(line) {
+        } else if begins(&IMPORTS) || is_public_import(line) {
             Self::Imports
         } else {
             Self::Plain
@@ -78,7 +78,7 @@ impl CodeBlockTracker {
 const IMPORTS: [&str; 6] = ["use ", "mod ", "import ", "from ", "#include ", "require "];
 
 /// Returns whether the line is a public import, such as `pub(crate) use`.
-fn begins_after_pub(line: &str) -> bool {
+fn is_public_import(line: &str) -> bool {
     let rest = line.strip_prefix("pub").unwrap_or_default();
     let rest = rest
         .strip_prefix('(')

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{is_compound, is_stop_word, parts, stem, stemmed, words};
+use super::words::{is_compound, is_stop_word, parts, stem, to_stem, words};
 
 /// The most terms in a query: a question has a handful, a pasted page has thousands.
 const MAX_TERMS: usize = 24;
@@ -44,16 +44,16 @@ impl SearchQuery {
     /// Parses a question; ignores its stop words.
     #[must_use]
     pub fn question(text: &str) -> Self {
-        Self::of(words(text).filter(|word| !is_stop_word(&word.to_lowercase())))
+        Self::from_words(words(text).filter(|word| !is_stop_word(&word.to_lowercase())))
     }
 
     /// Creates a query for every word of `text`.
     #[must_use]
-    pub fn words_of(text: &str) -> Self {
-        Self::of(words(text))
+    pub fn from_text(text: &str) -> Self {
+        Self::from_words(words(text))
     }
 
-    fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+    fn from_words<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut query = Self::default();
         for word in words {
             if query.words.len() == MAX_TERMS {
@@ -129,7 +129,7 @@ impl SearchQuery {
             parts(word, |part| {
                 pieces += 1;
                 if self.may_have(part) {
-                    lower(part, &mut buffer);
+                    lowercase_into(part, &mut buffer);
                     stem(&mut buffer);
                     found(&buffer, part.len() == word.len());
                 }
@@ -138,7 +138,7 @@ impl SearchQuery {
             if pieces > 1 {
                 count += 1;
                 if self.may_have(word) {
-                    lower(word, &mut buffer);
+                    lowercase_into(word, &mut buffer);
                     found(&buffer, true);
                 }
             }
@@ -158,7 +158,7 @@ impl SearchQuery {
             found.push(word.to_lowercase());
         }
         // Stop words of a question were dropped; parts of a name count, as they do in the text.
-        parts(word, |part| found.push(stemmed(part)));
+        parts(word, |part| found.push(to_stem(part)));
         for term in found {
             let number = self.terms.len();
             if number < MAX_TERMS {
@@ -193,11 +193,11 @@ impl SearchQuery {
 /// have one key.
 pub(super) fn name_key(name: &str) -> String {
     let mut key = String::new();
-    parts(name, |part| key.push_str(&stemmed(part)));
+    parts(name, |part| key.push_str(&to_stem(part)));
     key
 }
 
-fn lower(word: &str, into: &mut String) {
+fn lowercase_into(word: &str, into: &mut String) {
     into.clear();
     if word.is_ascii() {
         into.push_str(word);

@@ -3,7 +3,7 @@
 use super::{
     SearchHit,
     bm25::{idf, weight},
-    corpus::{Corpus, CorpusText, NameDefinition, Passage, TermMention, within},
+    corpus::{Corpus, CorpusText, NameDefinition, Passage, TermMention, items_in_passage},
 };
 
 /// The `k1` of BM25: the lower, the sooner repetitions stop to count.
@@ -23,12 +23,12 @@ const ASIDE: f64 = 0.6;
 pub(super) const PER_TEXT: usize = 2;
 
 /// Returns the best `limit` hits, best first; equal ones in the order of their paths and lines.
-pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<SearchHit> {
+pub(super) fn rank_passages(corpus: &Corpus, limit: usize) -> Vec<SearchHit> {
     let weights = Weights::new(corpus);
     let mut hits: Vec<(usize, SearchHit)> = Vec::new();
     for (number, text) in corpus.texts.iter().enumerate() {
         let ranked = text.passages.iter();
-        let ranked = ranked.filter_map(|passage| weights.hit(text, passage));
+        let ranked = ranked.filter_map(|passage| weights.score_passage(text, passage));
         hits.extend(ranked.map(|hit| (number, hit)));
     }
     hits.sort_by(|(_, a), (_, b)| {
@@ -70,28 +70,31 @@ impl Weights {
         }
     }
 
-    fn hit(&self, text: &CorpusText, passage: &Passage) -> Option<SearchHit> {
-        let mentions = within(&text.mentions, passage, |m| m.line);
-        let definitions = within(&text.definitions, passage, |d| d.line);
+    fn score_passage(&self, text: &CorpusText, passage: &Passage) -> Option<SearchHit> {
+        let mentions = items_in_passage(&text.mentions, passage, |m| m.line);
+        let definitions = items_in_passage(&text.definitions, passage, |d| d.line);
         let mut counts = vec![0.0; self.terms.len()];
         for mention in mentions {
-            counts[usize::from(mention.term)] += mention.count();
+            counts[usize::from(mention.term)] += mention.weighted_count();
         }
         let mut score: f64 = (self.terms.iter().zip(&counts))
             .map(|(idf, count)| weight(K1, *idf, *count, passage.length, self.mean_length))
             .sum();
-        let best_name = definitions.iter().map(|d| self.name(d)).fold(0.0, f64::max);
+        let best_name = definitions
+            .iter()
+            .map(|d| self.name_weight(d))
+            .fold(0.0, f64::max);
         let here = !mentions.is_empty() || best_name > 0.0;
         // A file that matches only by its path is represented by its first passage.
         if !here && (text.in_path == 0 || passage.first > 1) {
             return None;
         }
         let has = |term: usize| counts[term] > 0.0 || text.in_path >> term & 1 == 1;
-        let covered: f64 = self.sum_of(has);
-        let total: f64 = self.sum_of(|_| true);
+        let covered: f64 = self.sum_weights(has);
+        let total: f64 = self.sum_weights(|_| true);
         let (line, together) = self.best_line(text, passage);
         score += best_name + TOGETHER * together;
-        score += IN_PATH * self.sum_of(|term| text.in_path >> term & 1 == 1);
+        score += IN_PATH * self.sum_weights(|term| text.in_path >> term & 1 == 1);
         // A passage that covers half of the query scores less than half.
         score *= covered / total.max(f64::MIN_POSITIVE);
         if text.aside || line >= text.tests_from {
@@ -107,7 +110,7 @@ impl Weights {
         })
     }
 
-    fn sum_of(&self, chosen: impl Fn(usize) -> bool) -> f64 {
+    fn sum_weights(&self, chosen: impl Fn(usize) -> bool) -> f64 {
         let chosen = self
             .terms
             .iter()
@@ -116,7 +119,7 @@ impl Weights {
         chosen.map(|(_, idf)| idf).sum()
     }
 
-    fn name(&self, definition: &NameDefinition) -> f64 {
+    fn name_weight(&self, definition: &NameDefinition) -> f64 {
         let factor = if definition.meant {
             MEANT_NAME
         } else {
@@ -127,15 +130,18 @@ impl Weights {
 
     /// Returns the line with the highest score, the first of equals, and its score.
     fn best_line(&self, text: &CorpusText, passage: &Passage) -> (u32, f64) {
-        let definitions = within(&text.definitions, passage, |d| d.line);
+        let definitions = items_in_passage(&text.definitions, passage, |d| d.line);
         let mut best = (passage.first, 0.0);
-        let mentions = within(&text.mentions, passage, |m| m.line);
+        let mentions = items_in_passage(&text.mentions, passage, |m| m.line);
         for on_line in mentions.chunk_by(|a, b| a.line == b.line) {
             let line = on_line[0].line;
-            let said: f64 = on_line.iter().map(|m| self.said(m, text.in_path)).sum();
+            let said: f64 = on_line
+                .iter()
+                .map(|m| self.score_mention(m, text.in_path))
+                .sum();
             let kind = on_line[0].line_kind.weight();
             let defined = definitions.iter().filter(|d| d.line == line);
-            let named = defined.map(|d| self.name(d)).fold(0.0, f64::max);
+            let named = defined.map(|d| self.name_weight(d)).fold(0.0, f64::max);
             let value = said * kind + named;
             if value > best.1 {
                 best = (line, value);
@@ -145,7 +151,7 @@ impl Weights {
     }
 
     /// Returns the score of a mention on its line. A term that is also in the path counts half.
-    fn said(&self, mention: &TermMention, in_path: u32) -> f64 {
+    fn score_mention(&self, mention: &TermMention, in_path: u32) -> f64 {
         let whole = if mention.whole > 0 { 1.0 } else { IN_NAME };
         let known = if in_path >> mention.term & 1 == 1 {
             0.5
@@ -157,7 +163,7 @@ impl Weights {
 }
 
 impl TermMention {
-    fn count(&self) -> f64 {
+    fn weighted_count(&self) -> f64 {
         let count = f64::from(self.whole) + f64::from(self.part) * IN_NAME;
         count * self.line_kind.weight().min(1.0)
     }

@@ -83,7 +83,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Returns a word in lower case, reduced by [`stem`].
-pub(super) fn stemmed(word: &str) -> String {
+pub(super) fn to_stem(word: &str) -> String {
     let mut word = word.to_lowercase();
     stem(&mut word);
     word
@@ -98,8 +98,8 @@ pub(super) fn stem(word: &mut String) {
         word.clear();
         word.push_str(IRREGULAR[at].1);
     }
-    plural(word);
-    verb(word);
+    strip_plural(word);
+    strip_verb_ending(word);
     if word.len() >= 5 && word.ends_with('e') {
         word.pop();
     }
@@ -108,7 +108,7 @@ pub(super) fn stem(word: &mut String) {
     }
 }
 
-fn plural(word: &mut String) {
+fn strip_plural(word: &mut String) {
     let ends_with = |endings: &[&str]| endings.iter().any(|ending| word.ends_with(ending));
     let drop = if word.len() > 4 && ends_with(&["ies", "ied"]) {
         word.truncate(word.len() - 3);
@@ -125,7 +125,7 @@ fn plural(word: &mut String) {
 }
 
 /// Removes `-ing` and `-ed` if a word remains.
-fn verb(word: &mut String) {
+fn strip_verb_ending(word: &mut String) {
     let rest = match word.strip_suffix("ing") {
         Some(rest) => rest,
         None => match word.strip_suffix("ed") {
@@ -207,7 +207,7 @@ mod tests {
             &["apply", "applies", "applied"],
             &["close", "closes", "closed", "closing"],
         ] {
-            let stems: Vec<_> = family.iter().map(|word| stemmed(word)).collect();
+            let stems: Vec<_> = family.iter().map(|word| to_stem(word)).collect();
             assert!(
                 stems.iter().all(|s| *s == stems[0]),
                 "{family:?}: {stems:?}"
@@ -220,7 +220,7 @@ mod tests {
             ("status", "statu"),
             ("use", "us"),
         ] {
-            assert_ne!(stemmed(one), stemmed(other));
+            assert_ne!(to_stem(one), to_stem(other));
         }
     }
 

@@ -21,8 +21,8 @@ const WINDOWS: [&str; 3] = ["pwsh.exe", "powershell.exe", "cmd.exe"];
 #[must_use]
 pub fn discover(world: &dyn ShellWorld) -> ShellList {
     let found = match world.platform() {
-        ShellPlatform::Darwin | ShellPlatform::Linux => on_unix(world),
-        ShellPlatform::Windows => on_windows(world),
+        ShellPlatform::Darwin | ShellPlatform::Linux => find_on_unix(world),
+        ShellPlatform::Windows => find_on_windows(world),
     };
     let mut shells: Vec<SystemShell> = Vec::new();
     for (source, named) in found {
@@ -55,28 +55,28 @@ pub fn default_id(shells: &[SystemShell], chosen: Option<&str>) -> Option<String
 
 type ShellCandidates = Vec<(ShellSource, String)>;
 
-fn on_unix(world: &dyn ShellWorld) -> ShellCandidates {
-    let mut found = configured(world);
+fn find_on_unix(world: &dyn ShellWorld) -> ShellCandidates {
+    let mut found = configured_shell(world);
     let env = world.env("SHELL").map(|path| (ShellSource::Env, path));
     let login = login_shell(world).map(|path| (ShellSource::Login, path));
     let listed = world.etc_shells().unwrap_or_default();
-    let listed = listed.lines().filter_map(listed_shell);
+    let listed = listed.lines().filter_map(parse_etc_shells_line);
     let listed = listed.map(|path| (ShellSource::EtcShells, path));
     let meant = env.into_iter().chain(login).chain(listed);
     // Service accounts have such a shell, and may pass it on in `SHELL`.
-    found.extend(meant.filter(|(_, path)| !lets_nobody_in(path)));
+    found.extend(meant.filter(|(_, path)| !denies_login(path)));
     found.extend(USUAL.map(|path| (ShellSource::Fallback, path.to_owned())));
     found
 }
 
-fn on_windows(world: &dyn ShellWorld) -> ShellCandidates {
-    let mut found = configured(world);
+fn find_on_windows(world: &dyn ShellWorld) -> ShellCandidates {
+    let mut found = configured_shell(world);
     found.extend(world.env("COMSPEC").map(|path| (ShellSource::Env, path)));
     found.extend(WINDOWS.map(|name| (ShellSource::Fallback, name.to_owned())));
     found
 }
 
-fn configured(world: &dyn ShellWorld) -> ShellCandidates {
+fn configured_shell(world: &dyn ShellWorld) -> ShellCandidates {
     let configured = world.env("HARN_DEFAULT_SHELL");
     let configured = configured.map(|path| (ShellSource::Configured, path));
     configured.into_iter().collect()
@@ -92,12 +92,12 @@ fn login_shell(world: &dyn ShellWorld) -> Option<String> {
 }
 
 /// Parses a line of `/etc/shells`, which may have a comment.
-fn listed_shell(line: &str) -> Option<String> {
+fn parse_etc_shells_line(line: &str) -> Option<String> {
     let path = line.split('#').next()?.trim();
     path.starts_with('/').then(|| path.to_owned())
 }
 
-fn lets_nobody_in(path: &str) -> bool {
+fn denies_login(path: &str) -> bool {
     let path = path.trim_end();
     path.ends_with("nologin") || path.ends_with("false")
 }

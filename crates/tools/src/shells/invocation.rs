@@ -6,7 +6,7 @@ use harn_model::{
 
 use super::{
     ShellError, ShellWorld,
-    kinds::{default_args, id_of, is_posix, label, located, login_args},
+    kinds::{default_args, id_of, is_posix, label, locate, login_args},
 };
 
 /// Returns the program and arguments for a command, in the shell that it describes or one of these.
@@ -16,7 +16,7 @@ pub fn invocation(
     command: &ShellCommand,
 ) -> Result<ShellInvocation, ShellError> {
     let shell = match (&command.shell, &command.shell_id) {
-        (Some(given), _) => named(world, shells, given)?,
+        (Some(given), _) => resolve_given(world, shells, given)?,
         (None, Some(id)) => find(shells, id)?.clone(),
         (None, None) => return Err(ShellError::Unnamed),
     };
@@ -55,7 +55,7 @@ pub(super) fn find<'a>(shells: &'a ShellList, id: &str) -> Result<&'a SystemShel
 
 /// Resolves a described shell. With a path it need not be listed, and its id determines the missing properties;
 /// with only an id it is looked up.
-fn named(
+fn resolve_given(
     world: &dyn ShellWorld,
     shells: &ShellList,
     given: &GivenShell,
@@ -72,7 +72,7 @@ fn named(
         label: given.label.unwrap_or_else(|| label(&id)),
         path: path.to_owned(),
         platform,
-        available: given.available.unwrap_or_else(|| located(world, path).1),
+        available: given.available.unwrap_or_else(|| locate(world, path).1),
         supports_login: given.supports_login.unwrap_or_else(|| is_posix(&id)),
         supports_interactive: given.supports_interactive.unwrap_or_else(|| is_posix(&id)),
         default_args: given.default_args.unwrap_or_else(|| default_args(&id)),

@@ -10,7 +10,7 @@ pub(super) fn describe(
     named: &str,
     source: ShellSource,
 ) -> Option<SystemShell> {
-    let (path, available) = located(world, named);
+    let (path, available) = locate(world, named);
     let id = id_of(world.platform(), &path)?;
     Some(SystemShell {
         label: label(&id),
@@ -70,7 +70,7 @@ pub(super) fn is_posix(id: &str) -> bool {
 
 /// Returns the path of a shell and whether it exists. A plain name is searched in `PATH`. A relative path would be
 /// a different file in each folder, so it never exists.
-pub(super) fn located(world: &dyn ShellWorld, named: &str) -> (String, bool) {
+pub(super) fn locate(world: &dyn ShellWorld, named: &str) -> (String, bool) {
     let platform = world.platform();
     if is_absolute(platform, named) {
         return (named.to_owned(), world.is_file(named));
@@ -78,13 +78,13 @@ pub(super) fn located(world: &dyn ShellWorld, named: &str) -> (String, bool) {
     if named.contains(separators(platform)) {
         return (named.to_owned(), false);
     }
-    match on_path(world, named) {
+    match find_in_path(world, named) {
         Some(path) => (path, true),
         None => (named.to_owned(), false),
     }
 }
 
-fn on_path(world: &dyn ShellWorld, program: &str) -> Option<String> {
+fn find_in_path(world: &dyn ShellWorld, program: &str) -> Option<String> {
     let platform = world.platform();
     let (between, slash, endings): (char, char, &[&str]) = match platform {
         ShellPlatform::Windows => (';', '\\', &["", ".exe"]),

@@ -34,7 +34,7 @@ impl LocalShells {
     }
 
     /// Returns the id of the shell that a session chose.
-    pub(crate) fn chosen(&self, session: &SessionId) -> Option<String> {
+    pub(crate) fn chosen_id(&self, session: &SessionId) -> Option<String> {
         lock(&self.chosen).get(session).cloned()
     }
 
@@ -51,7 +51,7 @@ impl LocalShells {
     /// Returns the shells and the default of the session. Blocks: reads the disk.
     pub(crate) fn list(&self, session: &SessionId) -> ShellList {
         let mut list = discover(&*self.world);
-        list.default_shell_id = default_id(&list.shells, self.chosen(session).as_deref());
+        list.default_shell_id = default_id(&list.shells, self.chosen_id(session).as_deref());
         list
     }
 
@@ -61,7 +61,7 @@ impl LocalShells {
         session: &SessionId,
         id: &str,
     ) -> Result<SystemShell, ShellError> {
-        let shell = available(&self.list(session), id)?;
+        let shell = find_available(&self.list(session), id)?;
         self.choose(session, shell.id.clone());
         Ok(shell)
     }
@@ -84,7 +84,7 @@ impl Default for LocalShells {
 }
 
 /// Returns the shell with this id if it is available.
-pub(super) fn available(list: &ShellList, id: &str) -> Result<SystemShell, ShellError> {
+pub(super) fn find_available(list: &ShellList, id: &str) -> Result<SystemShell, ShellError> {
     let shell = find(list, id)?.clone();
     if !shell.available {
         let (id, path) = (shell.id, shell.path);

@@ -10,7 +10,7 @@ use harn_runtime::{AgentError, BoxFuture, HostDeadlines, HostError, TurnContext,
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{LocalShells, ShellError, default_id, invocation, local::available};
+use super::{LocalShells, ShellError, default_id, invocation, local::find_available};
 use crate::lock::lock;
 
 /// The host capability for shells.
@@ -44,20 +44,20 @@ impl SessionShells {
             let mut list = match self.inquire(cx, "list_shells", args).await {
                 Some(list) => list,
                 None => self
-                    .local(|local, session| local.list(session))
+                    .run_local(|local, session| local.list(session))
                     .await
                     .unwrap_or_default(),
             };
             let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
-            let chosen = self.chosen().filter(is_there).or(list.default_shell_id);
+            let chosen = self.chosen_id().filter(is_there).or(list.default_shell_id);
             list.default_shell_id = chosen.or_else(|| default_id(&list.shells, None));
             list
         })
     }
 
     /// Returns the default shell, if there is any.
-    pub async fn default(&self, cx: &TurnContext) -> Option<SystemShell> {
-        if self.chosen().is_none() {
+    pub async fn default_shell(&self, cx: &TurnContext) -> Option<SystemShell> {
+        if self.chosen_id().is_none() {
             let args = Value::Object(Map::new());
             let told = self.inquire(cx, "get_default_shell", args).await;
             if let Some(Some(shell)) = told {
@@ -73,10 +73,10 @@ impl SessionShells {
     /// any call that changes something.
     pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<SystemShell, ShellError> {
         let list = self.list(cx).await;
-        let mut shell = available(&list, id)?;
+        let mut shell = find_available(&list, id)?;
         if self.host_has(cx, "set_default_shell").await {
             let shell_id = id.to_owned();
-            shell = tell_host(cx, &SetDefaultShell { shell_id }).await?;
+            shell = send_choice(cx, &SetDefaultShell { shell_id }).await?;
         }
         // The permission answer may have sent another shell to the host.
         self.local.choose(&self.session, shell.id.clone());
@@ -85,8 +85,8 @@ impl SessionShells {
 
     /// Returns the id of the shell that was chosen for this session.
     #[must_use]
-    pub fn chosen(&self) -> Option<String> {
-        self.local.chosen(&self.session)
+    pub fn chosen_id(&self) -> Option<String> {
+        self.local.chosen_id(&self.session)
     }
 
     /// Builds the invocation of a command in a shell.
@@ -95,12 +95,14 @@ impl SessionShells {
         cx: &TurnContext,
         command: &ShellCommand,
     ) -> Result<ShellInvocation, ShellError> {
-        let told = self.inquire(cx, "shell_invocation", value(command)?).await;
+        let told = self
+            .inquire(cx, "shell_invocation", to_json(command)?)
+            .await;
         if let Some(told) = told {
             return Ok(told);
         }
         let (list, command) = (self.list(cx).await, command.clone());
-        let found = self.local(move |local, _| invocation(&**local.world(), &list, &command));
+        let found = self.run_local(move |local, _| invocation(&**local.world(), &list, &command));
         let interrupted = || Err(ShellError::Host("the work was interrupted".to_owned()));
         found.await.unwrap_or_else(interrupted)
     }
@@ -126,7 +128,7 @@ impl SessionShells {
             Ok(answer) => Some(answer),
             Err(error) => {
                 tracing::warn!(%error, operation, "the host's shells are not to be had; using this machine's");
-                self.hear(cx, HostCapabilities::default());
+                self.store_capabilities(cx, HostCapabilities::default());
                 None
             }
         }
@@ -152,16 +154,16 @@ impl SessionShells {
             }
         };
         let has = told.has(CAPABILITY, operation);
-        self.hear(cx, told);
+        self.store_capabilities(cx, told);
         has
     }
 
-    fn hear(&self, cx: &TurnContext, told: HostCapabilities) {
+    fn store_capabilities(&self, cx: &TurnContext, told: HostCapabilities) {
         *lock(&self.heard) = Some((cx.turn_id().clone(), told));
     }
 
     /// Runs `look` on a thread that may block, because it reads the disk.
-    async fn local<T: Send + 'static>(
+    async fn run_local<T: Send + 'static>(
         &self,
         look: impl FnOnce(&LocalShells, &SessionId) -> T + Send + 'static,
     ) -> Option<T> {
@@ -178,9 +180,12 @@ impl Drop for SessionShells {
 }
 
 /// Sends the choice to the host.
-async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<SystemShell, ShellError> {
+async fn send_choice(
+    cx: &TurnContext,
+    choice: &SetDefaultShell,
+) -> Result<SystemShell, ShellError> {
     const OPERATION: &str = "process.set_default_shell";
-    let args = value(choice)?;
+    let args = to_json(choice)?;
     let refused = |error: AgentError| ShellError::Host(error.to_string());
     let call = cx.tool(OPERATION).kind(ToolKind::Other).input(args);
     let call = call.start().await.map_err(refused)?;
@@ -192,6 +197,6 @@ async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<SystemS
     serde_json::from_value(told.map_err(refused)?).map_err(misfit)
 }
 
-fn value(args: &impl Serialize) -> Result<Value, ShellError> {
+fn to_json(args: &impl Serialize) -> Result<Value, ShellError> {
     serde_json::to_value(args).map_err(|error| ShellError::Host(error.to_string()))
 }

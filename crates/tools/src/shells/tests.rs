@@ -64,7 +64,7 @@ impl ShellWorld for FakeShellWorld {
 }
 
 /// Formats one line per shell: the default has a star, an unavailable one is in brackets.
-fn shown(list: &ShellList) -> String {
+fn format_list(list: &ShellList) -> String {
     let lines = list.shells.iter().map(|shell| {
         let source = serde_json::to_value(shell.source).unwrap();
         let path = match shell.available {

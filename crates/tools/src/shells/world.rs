@@ -44,13 +44,15 @@ impl LocalShellWorld {
 
     /// Creates the world with these variables.
     pub fn new(env: impl IntoIterator<Item = (String, String)>) -> Self {
-        let env = env.into_iter().map(|(name, value)| (key(&name), value));
+        let env = env
+            .into_iter()
+            .map(|(name, value)| (normalize_name(&name), value));
         Self { env: env.collect() }
     }
 }
 
 /// Normalizes the name of a variable: on Windows case does not matter.
-fn key(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     if cfg!(windows) {
         name.to_uppercase()
     } else {
@@ -70,7 +72,7 @@ impl ShellWorld for LocalShellWorld {
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        let value = self.env.get(&key(name))?;
+        let value = self.env.get(&normalize_name(name))?;
         (!value.trim().is_empty()).then(|| value.clone())
     }
 

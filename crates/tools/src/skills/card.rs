@@ -23,7 +23,7 @@ pub struct Skill {
 impl Skill {
     /// Returns its purpose, for ranking: the description, else the short line.
     #[must_use]
-    pub fn about(&self) -> &str {
+    pub fn purpose(&self) -> &str {
         match self.card.description.is_empty() {
             true => &self.card.short,
             false => &self.card.description,
@@ -101,7 +101,7 @@ pub struct SkillCard {
 impl SkillCard {
     /// Creates a card with only a name, which users may invoke.
     #[must_use]
-    pub fn named(name: impl Into<String>) -> Self {
+    pub fn with_name(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             user_invocable: true,
@@ -194,13 +194,13 @@ impl SkillLayer {
 
     /// Returns the layer with this name.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layer| layer.as_str() == name)
     }
 
     /// Whether its skills are part of the workspace, so that the author of the workspace wrote them.
     #[must_use]
-    pub fn is_the_workspaces(self) -> bool {
+    pub fn is_from_workspace(self) -> bool {
         match self {
             Self::Project | Self::Manifest | Self::Package => true,
             Self::Cli | Self::Env | Self::User | Self::System | Self::Host => false,
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn layers_are_found_by_name() {
         for layer in SkillLayer::ALL {
-            assert_eq!(SkillLayer::of(layer.as_str()), Some(layer));
+            assert_eq!(SkillLayer::from_name(layer.as_str()), Some(layer));
         }
-        assert_eq!(SkillLayer::of("project "), None);
+        assert_eq!(SkillLayer::from_name("project "), None);
         assert!(SkillLayer::ALL.is_sorted());
     }
 }

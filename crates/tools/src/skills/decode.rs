@@ -5,7 +5,7 @@ mod servers;
 use harn_model::HostSkill;
 use serde_json::Value;
 
-pub(super) use self::servers::server;
+pub(super) use self::servers::read_server;
 use super::{
     card::{SkillCard, SkillHook, check_name},
     front::SkillFileParts,
@@ -26,26 +26,26 @@ const KEYS: &str = "name, short, description, when_to_use, disable_model_invocat
                     require_signature, trusted_signers, mcp_servers";
 
 /// Decodes the card of a file. `folder` is the name of its folder, which is the skill's name if the file has none.
-pub(super) fn file(split: &SkillFileParts<'_>, folder: &str) -> DecodedCard {
-    let mut reader = CardReader::of(folder);
+pub(super) fn decode_file(split: &SkillFileParts<'_>, folder: &str) -> DecodedCard {
+    let mut reader = CardReader::new(folder);
     match split.front {
         None => reader.card.short = first_line(split.body),
         Some((front, before)) => {
             reader.before = before;
-            reader.front_matter(front);
+            reader.read_front_matter(front);
         }
     }
     reader.finish()
 }
 
 /// Decodes the card of a host's skill: its manifest is read like front matter, but needs no `short`.
-pub(super) fn host(skill: &HostSkill) -> DecodedCard {
-    let mut reader = CardReader::of(&skill.name);
+pub(super) fn decode_host_skill(skill: &HostSkill) -> DecodedCard {
+    let mut reader = CardReader::new(&skill.name);
     reader.card.description = skill.description.clone();
     reader.card.short = first_line(&skill.description);
-    let node = YamlNode::of_value(&Value::Object(skill.manifest.clone()), YamlPosition::START);
+    let node = YamlNode::from_value(&Value::Object(skill.manifest.clone()), YamlPosition::START);
     if let YamlValue::Map(entries) = &node.data {
-        reader.entries(entries);
+        reader.read_entries(entries);
     }
     reader.finish()
 }
@@ -68,9 +68,9 @@ struct CardReader {
 }
 
 impl CardReader {
-    fn of(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         Self {
-            card: SkillCard::named(name),
+            card: SkillCard::with_name(name),
             problems: Vec::new(),
             before: 0,
             named: false,
@@ -82,7 +82,7 @@ impl CardReader {
             && let Err(wrong) = check_name(&self.card.name)
         {
             let wrong = format!("{wrong}; or give the skill another name than its folder's");
-            self.problem(self.before.max(1), ProblemSeverity::Error, wrong);
+            self.add_problem(self.before.max(1), ProblemSeverity::Error, wrong);
         }
         self.problems.sort_by_key(|problem| problem.line);
         let wrong = |problem: &SkillProblem| problem.severity == ProblemSeverity::Error;
@@ -92,7 +92,7 @@ impl CardReader {
         }
     }
 
-    fn front_matter(&mut self, front: &str) {
+    fn read_front_matter(&mut self, front: &str) {
         let empty = front.lines().all(|line| {
             let line = line.trim();
             line.is_empty() || line.starts_with('#')
@@ -100,16 +100,16 @@ impl CardReader {
         if !empty {
             let node = match YamlNode::parse(front) {
                 Ok(node) => node,
-                Err(fault) => return self.error(fault),
+                Err(fault) => return self.add_error(fault),
             };
             match &node.data {
                 YamlValue::Null => {}
-                YamlValue::Map(entries) => self.entries(entries),
+                YamlValue::Map(entries) => self.read_entries(entries),
                 _ => {
                     let kind = node.kind();
                     let wrong =
                         format!("front matter must be a map of keys and values, not {kind}");
-                    return self.error(YamlFault::new(node.at, wrong));
+                    return self.add_error(YamlFault::new(node.at, wrong));
                 }
             }
         }
@@ -117,11 +117,11 @@ impl CardReader {
         if self.card.short.is_empty() && !self.problems.iter().any(told) {
             let wrong = "short is required: one line that says what the skill is for";
             // The line of the opening fence, as no other line is at fault.
-            self.problem(self.before, ProblemSeverity::Error, wrong.to_owned());
+            self.add_problem(self.before, ProblemSeverity::Error, wrong.to_owned());
         }
     }
 
-    fn entries(&mut self, entries: &[YamlEntry]) {
+    fn read_entries(&mut self, entries: &[YamlEntry]) {
         let mut seen: Vec<String> = Vec::new();
         for entry in entries {
             if !entry.key_is_text {
@@ -129,65 +129,65 @@ impl CardReader {
                     "a key must be text, not {}; put it in quotes if it is meant so",
                     entry.key
                 );
-                self.error(YamlFault::new(entry.key_at, wrong));
+                self.add_error(YamlFault::new(entry.key_at, wrong));
                 continue;
             }
             let key = entry.key.replace('-', "_");
             if seen.contains(&key) {
                 let wrong = format!("{key} is given twice; `-` and `_` are the same in a key");
-                self.error(YamlFault::new(entry.key_at, wrong));
+                self.add_error(YamlFault::new(entry.key_at, wrong));
                 continue;
             }
-            if let Err(fault) = self.entry(&key, entry) {
-                self.error(fault);
+            if let Err(fault) = self.read_entry(&key, entry) {
+                self.add_error(fault);
             }
             seen.push(key);
         }
     }
 
-    fn entry(&mut self, key: &str, entry: &YamlEntry) -> Result<(), YamlFault> {
+    fn read_entry(&mut self, key: &str, entry: &YamlEntry) -> Result<(), YamlFault> {
         let value = &entry.value;
         let card = &mut self.card;
         match key {
             "name" => {
                 self.named = true;
-                card.name = text(value, key)?;
+                card.name = read_text(value, key)?;
                 check_name(&card.name).map_err(|wrong| YamlFault::new(value.at, wrong))?;
             }
             "short" => {
-                let short = text(value, key)?;
+                let short = read_text(value, key)?;
                 if short.trim().is_empty() {
                     let wrong = "short must not be empty: say in one line what the skill is for";
                     return Err(YamlFault::new(value.at, wrong));
                 }
                 card.short = first_line(&short);
             }
-            "description" => card.description = text(value, key)?,
-            "when_to_use" => card.when_to_use = text(value, key)?,
-            "disable_model_invocation" => card.disable_model_invocation = truth(value, key)?,
-            "allowed_tools" => card.allowed_tools = texts(value, key)?,
-            "user_invocable" => card.user_invocable = truth(value, key)?,
-            "paths" => card.paths = globs(value, key)?,
-            "context" => card.context = Some(text(value, key)?),
-            "agent" => card.agent = Some(text(value, key)?),
-            "model" => card.model = Some(text(value, key)?),
-            "effort" => card.effort = Some(text(value, key)?),
-            "shell" => card.shell = Some(text(value, key)?),
-            "argument_hint" => card.argument_hint = Some(text(value, key)?),
-            "hooks" => card.hooks = hooks(value)?,
+            "description" => card.description = read_text(value, key)?,
+            "when_to_use" => card.when_to_use = read_text(value, key)?,
+            "disable_model_invocation" => card.disable_model_invocation = read_bool(value, key)?,
+            "allowed_tools" => card.allowed_tools = read_texts(value, key)?,
+            "user_invocable" => card.user_invocable = read_bool(value, key)?,
+            "paths" => card.paths = read_globs(value, key)?,
+            "context" => card.context = Some(read_text(value, key)?),
+            "agent" => card.agent = Some(read_text(value, key)?),
+            "model" => card.model = Some(read_text(value, key)?),
+            "effort" => card.effort = Some(read_text(value, key)?),
+            "shell" => card.shell = Some(read_text(value, key)?),
+            "argument_hint" => card.argument_hint = Some(read_text(value, key)?),
+            "hooks" => card.hooks = read_hooks(value)?,
             "require_signature" => {
-                card.require_signature = truth(value, key)?;
+                card.require_signature = read_bool(value, key)?;
                 if card.require_signature {
                     let wrong = "require_signature: signatures are not verified here, so the skill is \
                                  not offered";
                     return Err(YamlFault::new(entry.key_at, wrong));
                 }
             }
-            "trusted_signers" => card.trusted_signers = texts(value, key)?,
-            "mcp_servers" => card.mcp_servers = servers::read(value)?,
+            "trusted_signers" => card.trusted_signers = read_texts(value, key)?,
+            "mcp_servers" => card.mcp_servers = servers::read_servers(value)?,
             _ => {
                 let message = format!("unknown key {:?}; the keys are {KEYS}", entry.key);
-                self.problem(
+                self.add_problem(
                     self.before + entry.key_at.line,
                     ProblemSeverity::Warning,
                     message,
@@ -197,15 +197,15 @@ impl CardReader {
         Ok(())
     }
 
-    fn error(&mut self, fault: YamlFault) {
-        self.problem(
+    fn add_error(&mut self, fault: YamlFault) {
+        self.add_problem(
             self.before + fault.at.line,
             ProblemSeverity::Error,
             fault.reason,
         );
     }
 
-    fn problem(&mut self, line: usize, severity: ProblemSeverity, message: String) {
+    fn add_problem(&mut self, line: usize, severity: ProblemSeverity, message: String) {
         self.problems.push(SkillProblem {
             path: None,
             line: Some(line),
@@ -215,7 +215,7 @@ impl CardReader {
     }
 }
 
-fn hooks(node: &YamlNode) -> Result<Vec<SkillHook>, YamlFault> {
+fn read_hooks(node: &YamlNode) -> Result<Vec<SkillHook>, YamlFault> {
     const FORMS: &str = "a map from events to commands, or a list of maps with event and command";
     match &node.data {
         YamlValue::Map(entries) => entries
@@ -223,19 +223,19 @@ fn hooks(node: &YamlNode) -> Result<Vec<SkillHook>, YamlFault> {
             .map(|entry| {
                 Ok(SkillHook {
                     event: entry.key.clone(),
-                    command: filled(&entry.value, &format!("hooks.{}", entry.key))?,
+                    command: read_nonempty_text(&entry.value, &format!("hooks.{}", entry.key))?,
                 })
             })
             .collect(),
-        YamlValue::List(items) => items.iter().map(hook).collect(),
-        _ => Err(wrong(node, "hooks", FORMS)),
+        YamlValue::List(items) => items.iter().map(read_hook).collect(),
+        _ => Err(type_fault(node, "hooks", FORMS)),
     }
 }
 
 /// Decodes one hook of a list.
-fn hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
+fn read_hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
     let YamlValue::Map(entries) = &node.data else {
-        return Err(wrong(node, "a hook", "a map with event and command"));
+        return Err(type_fault(node, "a hook", "a map with event and command"));
     };
     let (mut event, mut command) = (None, None);
     for entry in entries {
@@ -251,7 +251,7 @@ fn hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
             let wrong = format!("{} says in a hook what is said already", entry.key);
             return Err(YamlFault::new(entry.key_at, wrong));
         }
-        *slot = Some(filled(&entry.value, &entry.key)?);
+        *slot = Some(read_nonempty_text(&entry.value, &entry.key)?);
     }
     match (event, command) {
         (Some(event), Some(command)) => Ok(SkillHook { event, command }),
@@ -260,30 +260,30 @@ fn hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
     }
 }
 
-fn text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
+fn read_text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     match &node.data {
         YamlValue::Text(text) => Ok(text.clone()),
-        _ => Err(wrong(node, what, "text, in quotes if need be")),
+        _ => Err(type_fault(node, what, "text, in quotes if need be")),
     }
 }
 
-fn filled(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
-    let text = text(node, what)?;
+fn read_nonempty_text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
+    let text = read_text(node, what)?;
     match text.trim().is_empty() {
         true => Err(YamlFault::new(node.at, format!("{what} must not be empty"))),
         false => Ok(text),
     }
 }
 
-fn truth(node: &YamlNode, what: &str) -> Result<bool, YamlFault> {
+fn read_bool(node: &YamlNode, what: &str) -> Result<bool, YamlFault> {
     match &node.data {
         YamlValue::Bool(value) => Ok(*value),
-        _ => Err(wrong(node, what, "true or false")),
+        _ => Err(type_fault(node, what, "true or false")),
     }
 }
 
-fn texts(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
-    read_list(node, what, filled)
+fn read_texts(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
+    read_list(node, what, read_nonempty_text)
 }
 
 /// Reads each entry of a list with `read`.
@@ -293,17 +293,17 @@ fn read_list<T>(
     read: fn(&YamlNode, &str) -> Result<T, YamlFault>,
 ) -> Result<Vec<T>, YamlFault> {
     let YamlValue::List(items) = &node.data else {
-        return Err(wrong(node, what, "a list, such as [a, b]"));
+        return Err(type_fault(node, what, "a list, such as [a, b]"));
     };
     let what = format!("each of {what}");
     items.iter().map(|item| read(item, &what)).collect()
 }
 
 /// Reads globs. They are compared with every file that is read, so their number and length are limited.
-fn globs(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
+fn read_globs(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     const MOST: usize = 64;
     const LONGEST: usize = 256;
-    let globs = texts(node, what)?;
+    let globs = read_texts(node, what)?;
     if globs.len() > MOST {
         let reason = format_args!("{what} must be at most {MOST} globs, not {}", globs.len());
         return Err(YamlFault::new(node.at, reason));
@@ -315,7 +315,7 @@ fn globs(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     Ok(globs)
 }
 
-fn wrong(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
+fn type_fault(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
     let found = match &node.data {
         YamlValue::Number(number) => number.to_string(),
         _ => node.kind().to_owned(),

@@ -34,7 +34,7 @@ pub(super) enum ReadBoundary {
 
 impl ReadBoundary {
     /// Limits reading to a folder.
-    pub(super) fn within(root: &Path) -> io::Result<Self> {
+    pub(super) fn open_root(root: &Path) -> io::Result<Self> {
         Ok(Self::Within {
             root: root.to_owned(),
             dir: Dir::open_ambient_dir(root, ambient_authority())?,
@@ -47,18 +47,20 @@ impl ReadBoundary {
             Self::Anywhere => fs::metadata(path),
             Self::Within { .. } => self.open(path).and_then(|file| file.metadata()),
         };
-        present(found.map(|found| FileStamp::of(&found)))
+        none_if_absent(found.map(|found| FileStamp::from_metadata(&found)))
     }
 
     /// Returns the names of the folders in a folder, sorted, with links that may lead to folders.
-    pub(super) fn folders(&self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
+    pub(super) fn list_folders(&self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
         let entries = match self {
             Self::Anywhere => {
                 Dir::open_ambient_dir(path, ambient_authority()).and_then(|folder| folder.entries())
             }
-            Self::Within { dir, .. } => self.inside(path).and_then(|inside| dir.read_dir(inside)),
+            Self::Within { dir, .. } => self
+                .relative_path(path)
+                .and_then(|inside| dir.read_dir(inside)),
         };
-        present(entries.and_then(|entries| {
+        none_if_absent(entries.and_then(|entries| {
             let mut names = Vec::new();
             for entry in entries {
                 let entry = entry?;
@@ -74,7 +76,7 @@ impl ReadBoundary {
 
     /// Returns the text of a file and its stamp at that time; `None` if it does not exist.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, FileStamp)>> {
-        let Some(file) = present(self.open(path))? else {
+        let Some(file) = none_if_absent(self.open(path))? else {
             return Ok(None);
         };
         let found = file.metadata()?;
@@ -89,7 +91,7 @@ impl ReadBoundary {
         }
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;
-        Ok(Some((text, FileStamp::of(&found))))
+        Ok(Some((text, FileStamp::from_metadata(&found))))
     }
 
     fn open(&self, path: &Path) -> io::Result<File> {
@@ -100,13 +102,13 @@ impl ReadBoundary {
             Self::Anywhere => {
                 cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
             }
-            Self::Within { dir, .. } => dir.open_with(self.inside(path)?, &options),
+            Self::Within { dir, .. } => dir.open_with(self.relative_path(path)?, &options),
         };
         Ok(file?.into_std())
     }
 
     /// Returns the path relative to the root.
-    fn inside<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
+    fn relative_path<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
         let root = match self {
             Self::Anywhere => return Ok(path),
             Self::Within { root, .. } => root,
@@ -120,12 +122,12 @@ impl ReadBoundary {
 }
 
 /// Whether the error means that a path leads out of the boundary.
-pub(super) fn leads_out(error: &io::Error) -> bool {
+pub(super) fn is_outside_boundary(error: &io::Error) -> bool {
     // The system uses the same kind for files without read permission, but with an error number.
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+fn none_if_absent<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(error) if is_absent(&error) => Ok(None),

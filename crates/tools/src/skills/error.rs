@@ -8,7 +8,7 @@ use harn_runtime::{AgentError, HostError};
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// No skill has this id.
-    #[error("there is no skill {id:?}; {}", known(.names))]
+    #[error("there is no skill {id:?}; {}", list_known(.names))]
     Unknown {
         /// The requested id.
         id: String,
@@ -58,7 +58,7 @@ pub enum SkillError {
     Turn(#[from] AgentError),
 }
 
-fn known(names: &[String]) -> String {
+fn list_known(names: &[String]) -> String {
     const SHOWN: usize = 20;
     match names.len() {
         0 => "there are none".to_owned(),

@@ -65,12 +65,17 @@ impl SkillLibrary {
             return open;
         }
         workspaces.retain(|_, skills| skills.strong_count() > 0);
-        let skills = WorkspaceSkills::of(self.places.clone(), cwd, self.clock.clone());
+        let skills = WorkspaceSkills::new(self.places.clone(), cwd, self.clock.clone());
         let skills = Arc::new(skills);
         workspaces.insert(cwd.to_owned(), Arc::downgrade(&skills));
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (wake, lookout) = (skills.wake.clone(), self.lookout.clone());
-        tokio::spawn(attend(Arc::downgrade(&skills), wake, lookout, number));
+        tokio::spawn(keep_refreshed(
+            Arc::downgrade(&skills),
+            wake,
+            lookout,
+            number,
+        ));
         skills
     }
 }
@@ -111,12 +116,12 @@ impl WorkspaceSkills {
     /// disk.
     #[must_use]
     pub fn find(places: SkillPlaces, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
-        let skills = Self::of(Arc::new(places), cwd, clock);
+        let skills = Self::new(Arc::new(places), cwd, clock);
         skills.refresh();
         skills
     }
 
-    fn of(places: Arc<SkillPlaces>, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
+    fn new(places: Arc<SkillPlaces>, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
         Self {
             places,
             cwd: cwd.to_owned(),
@@ -140,10 +145,10 @@ impl WorkspaceSkills {
         let walked = walk::walk(&self.places, &self.cwd, &memory, self.clock.now());
         *memory = walked.memory;
         *lock(&self.interests) = walked.interests.into_iter().collect();
-        let changed = *self.shelf().found != walked.found;
+        let changed = *self.snapshot().found != walked.found;
         if changed {
             self.shelf.send_replace(SkillSnapshot {
-                registry: Arc::new(walked.found.registry(&[], &[])),
+                registry: Arc::new(walked.found.build_registry(&[], &[])),
                 found: Arc::new(walked.found),
             });
         }
@@ -158,7 +163,7 @@ impl WorkspaceSkills {
     /// Returns the skills on disk, without those of a host.
     #[must_use]
     pub fn registry(&self) -> Arc<SkillRegistry> {
-        self.shelf().registry
+        self.snapshot().registry
     }
 
     /// Returns the text of a skill on this disk, without its front matter. Blocks while it reads the file.
@@ -170,8 +175,8 @@ impl WorkspaceSkills {
             path: path.clone(),
             source,
         };
-        let ground = match skill.layer.is_the_workspaces() {
-            true => ReadBoundary::within(&self.shelf().found.root).map_err(failed)?,
+        let ground = match skill.layer.is_from_workspace() {
+            true => ReadBoundary::open_root(&self.snapshot().found.root).map_err(failed)?,
             false => ReadBoundary::Anywhere,
         };
         let read = ground.read(path).map_err(failed)?;
@@ -182,10 +187,10 @@ impl WorkspaceSkills {
     /// Checks one file or folder of skills, without layers. Returns its skills and problems.
     #[must_use]
     pub fn check(path: &Path) -> SkillRegistry {
-        walk::look_at(path).registry(&[], &[])
+        walk::check_path(path).build_registry(&[], &[])
     }
 
-    pub(super) fn shelf(&self) -> SkillSnapshot {
+    pub(super) fn snapshot(&self) -> SkillSnapshot {
         self.shelf.borrow().clone()
     }
 
@@ -201,7 +206,7 @@ impl Drop for WorkspaceSkills {
 }
 
 /// Keeps the skills of a workspace up to date until the last handle is dropped.
-async fn attend(
+async fn keep_refreshed(
     skills: Weak<WorkspaceSkills>,
     wake: Arc<Notify>,
     lookout: Arc<SkillWatcher>,
@@ -218,7 +223,7 @@ async fn attend(
                 if watched.as_ref() == Some(&interests) {
                     break;
                 }
-                lookout.set(number, &interests, &waker);
+                lookout.set_interests(number, &interests, &waker);
                 watched = Some(interests);
             }
         });

@@ -48,7 +48,7 @@ struct WatchSubscriber {
 
 impl SkillWatcher {
     /// Replaces the interests of a subscriber. Changes before this call may be unreported. Blocks.
-    pub(super) fn set(&self, who: u64, wanted: &[WatchInterest], wake: &Arc<Notify>) {
+    pub(super) fn set_interests(&self, who: u64, wanted: &[WatchInterest], wake: &Arc<Notify>) {
         let mut eyes = lock(&self.eyes);
         let (gone, wanted) = lock(&self.interests).replace(who, wanted, wake);
         self.open(&mut eyes);

@@ -13,7 +13,7 @@ use toml::{
 
 use super::{
     card::{SkillLayer, check_id},
-    decode::server,
+    decode::read_server,
     problem::{ProblemSeverity, SkillProblem},
 };
 
@@ -69,7 +69,7 @@ struct SourceTable {
 
 impl Manifest {
     /// Returns the defaults without a manifest.
-    pub(super) fn none() -> Self {
+    pub(super) fn without_file() -> Self {
         Self {
             order: SkillLayer::ALL.to_vec(),
             ..Self::default()
@@ -85,11 +85,11 @@ impl Manifest {
             problems: Vec::new(),
         };
         let manifest = match toml::from_str::<ManifestFile>(text) {
-            Ok(file) => reader.manifest(file),
+            Ok(file) => reader.build_manifest(file),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
-                reader.problem(at, ProblemSeverity::Error, error.message());
-                Self::none()
+                reader.add_problem(at, ProblemSeverity::Error, error.message());
+                Self::without_file()
             }
         };
         (manifest, reader.problems)
@@ -104,24 +104,24 @@ struct ManifestReader<'t> {
 }
 
 impl ManifestReader<'_> {
-    fn manifest(&mut self, file: ManifestFile) -> Manifest {
+    fn build_manifest(&mut self, file: ManifestFile) -> Manifest {
         let mut sources = Vec::new();
         for path in file.skills.paths {
-            sources.extend(self.source(&path, None));
+            sources.extend(self.read_source(&path, None));
         }
         for table in file.skill.source {
             if let Some(namespace) = &table.namespace
                 && let Err(wrong) = check_id(namespace.get_ref())
             {
                 let wrong = format!("namespace: {wrong}");
-                self.problem(namespace.span().start, ProblemSeverity::Error, &wrong);
+                self.add_problem(namespace.span().start, ProblemSeverity::Error, &wrong);
                 continue;
             }
             let namespace = table.namespace.map(Spanned::into_inner);
-            sources.extend(self.source(&table.path, namespace));
+            sources.extend(self.read_source(&table.path, namespace));
         }
-        let first = self.layers(&file.skills.lookup_order);
-        let disabled = self.layers(&file.skills.disable);
+        let first = self.read_layers(&file.skills.lookup_order);
+        let disabled = self.read_layers(&file.skills.disable);
         let rest = SkillLayer::ALL
             .into_iter()
             .filter(|layer| !first.contains(layer));
@@ -134,12 +134,12 @@ impl ManifestReader<'_> {
         Manifest {
             sources,
             order,
-            servers: self.servers(),
+            servers: self.read_servers(),
         }
     }
 
     /// Returns the valid servers; an error in one does not affect the others.
-    fn servers(&mut self) -> Vec<McpServerSpec> {
+    fn read_servers(&mut self) -> Vec<McpServerSpec> {
         let text = self.text;
         // Serde would repeat values in its messages, without their position.
         let Ok(file) = DeTable::parse(text) else {
@@ -150,35 +150,37 @@ impl ManifestReader<'_> {
         };
         let DeValue::Table(table) = given.get_ref() else {
             let wrong = "mcp_servers must be a table from names to servers";
-            self.problem(given.span().start, ProblemSeverity::Error, wrong);
+            self.add_problem(given.span().start, ProblemSeverity::Error, wrong);
             return Vec::new();
         };
         let mut servers = Vec::new();
         for entry in tree::entries(table, text) {
-            match server(&entry) {
+            match read_server(&entry) {
                 Ok(server) => servers.push(server),
-                Err(fault) => self.at_line(fault.at.line, ProblemSeverity::Error, fault.reason),
+                Err(fault) => {
+                    self.add_problem_at_line(fault.at.line, ProblemSeverity::Error, fault.reason)
+                }
             }
         }
         servers
     }
 
-    fn layers(&mut self, names: &[Spanned<String>]) -> Vec<SkillLayer> {
+    fn read_layers(&mut self, names: &[Spanned<String>]) -> Vec<SkillLayer> {
         let mut layers = Vec::new();
         for name in names {
-            match SkillLayer::of(name.get_ref()) {
+            match SkillLayer::from_name(name.get_ref()) {
                 Some(layer) => layers.push(layer),
                 None => {
                     let known = SkillLayer::ALL.map(SkillLayer::as_str).join(", ");
                     let wrong = format!("{:?} is no layer; they are {known}", name.get_ref());
-                    self.problem(name.span().start, ProblemSeverity::Warning, &wrong);
+                    self.add_problem(name.span().start, ProblemSeverity::Warning, &wrong);
                 }
             }
         }
         layers
     }
 
-    fn source(
+    fn read_source(
         &mut self,
         path: &Spanned<String>,
         namespace: Option<String>,
@@ -192,7 +194,7 @@ impl ManifestReader<'_> {
         };
         let starred = folder.contains('*');
         let folder = self.path.parent().map(|own| own.join(folder))?;
-        let folder = lexical(&folder);
+        let folder = normalize_path(&folder);
         let wrong = if given.trim().is_empty() {
             "a path must not be empty; . is this folder".to_owned()
         } else if starred {
@@ -209,17 +211,17 @@ impl ManifestReader<'_> {
                 namespace,
             });
         };
-        self.problem(at, ProblemSeverity::Error, &wrong);
+        self.add_problem(at, ProblemSeverity::Error, &wrong);
         None
     }
 
-    fn problem(&mut self, at: usize, severity: ProblemSeverity, message: &str) {
+    fn add_problem(&mut self, at: usize, severity: ProblemSeverity, message: &str) {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
-        self.at_line(line, severity, message.to_owned());
+        self.add_problem_at_line(line, severity, message.to_owned());
     }
 
-    fn at_line(&mut self, line: usize, severity: ProblemSeverity, message: String) {
+    fn add_problem_at_line(&mut self, line: usize, severity: ProblemSeverity, message: String) {
         self.problems.push(SkillProblem {
             path: Some(self.path.to_owned()),
             line: Some(line),
@@ -230,7 +232,7 @@ impl ManifestReader<'_> {
 }
 
 /// Removes `.` and `..` from a path without reading the disk. Links are checked when it is opened.
-fn lexical(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

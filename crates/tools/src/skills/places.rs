@@ -37,14 +37,14 @@ pub(super) struct Ancestry {
 /// Returns the root of the workspace around a directory, to which trust applies. `home` is never part of a workspace.
 #[must_use]
 pub fn workspace_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
-    Ancestry::of(cwd, home).root
+    Ancestry::find(cwd, home).root
 }
 
 impl Ancestry {
     /// Finds the workspace around a directory: up to the nearest repository, else up to the nearest folder with skills
     /// or a manifest. Neither the home nor a folder of another user is part of it.
-    pub(super) fn of(cwd: &Path, home: Option<&Path>) -> Self {
-        let reach = |folder: &&Path| Some(*folder) != home && same_owner(folder, cwd);
+    pub(super) fn find(cwd: &Path, home: Option<&Path>) -> Self {
+        let reach = |folder: &&Path| Some(*folder) != home && has_same_owner(folder, cwd);
         let above: Vec<_> = match home == Some(cwd) {
             true => vec![cwd],
             false => cwd.ancestors().take_while(reach).collect(),
@@ -67,7 +67,7 @@ impl Ancestry {
 }
 
 /// Whether two folders have one owner: a folder of another user above a workspace is not part of it.
-fn same_owner(folder: &Path, cwd: &Path) -> bool {
+fn has_same_owner(folder: &Path, cwd: &Path) -> bool {
     let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
     folder == cwd || owner(folder) == owner(cwd)
 }
@@ -97,7 +97,7 @@ mod tests {
             ("home/kept/a/b", "home/kept", 3),
             ("home", "home", 1),
         ] {
-            let found = Ancestry::of(&at(cwd), Some(&home));
+            let found = Ancestry::find(&at(cwd), Some(&home));
             assert_eq!(found.root, at(root), "{cwd}");
             assert_eq!(found.folders.len(), folders, "{cwd}");
             assert_eq!(found.folders[0], at(cwd));

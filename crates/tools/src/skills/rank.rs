@@ -29,7 +29,7 @@ pub(super) fn rank<'s>(
     working_files: &[String],
 ) -> Vec<SkillCandidate> {
     let prompt = prompt.to_lowercase();
-    let said = PromptWords::in_prompt(&prompt);
+    let said = PromptWords::from_prompt(&prompt);
     let mut ranked: Vec<_> = skills
         .into_iter()
         .filter(|skill| !skill.card.disable_model_invocation)
@@ -46,14 +46,14 @@ fn score(
 ) -> Option<SkillCandidate> {
     let mut reasons = Vec::new();
     let mut score = 0.0;
-    let hits = said.hits(skill.about()) + said.hits(&skill.card.when_to_use);
+    let hits = said.count_hits(skill.purpose()) + said.count_hits(&skill.card.when_to_use);
     if hits > 0 {
         let count = f64::from(hits);
         score += count / (count + 1.5);
         let plural = if hits > 1 { "s" } else { "" };
         reasons.push(format!("{hits} keyword hit{plural}"));
     }
-    if said.names(&skill.id) {
+    if said.contains_name(&skill.id) {
         score += 2.0;
         reasons.push("name in the prompt".to_owned());
     }
@@ -81,7 +81,7 @@ struct PromptWords<'p> {
 }
 
 impl<'p> PromptWords<'p> {
-    fn in_prompt(prompt: &'p str) -> Self {
+    fn from_prompt(prompt: &'p str) -> Self {
         let mut words = HashSet::new();
         for word in tokens(prompt).filter(|token| is_word(token)) {
             if words.len() == MAX_WORDS {
@@ -96,7 +96,7 @@ impl<'p> PromptWords<'p> {
     }
 
     /// Counts the different words of the prompt that occur in a text as whole words.
-    fn hits(&self, text: &str) -> u32 {
+    fn count_hits(&self, text: &str) -> u32 {
         let text = text.to_lowercase();
         let there: HashSet<_> = tokens(&text).collect();
         let hits = there.into_iter().filter(|token| self.words.contains(token));
@@ -105,7 +105,7 @@ impl<'p> PromptWords<'p> {
 
     /// Whether the prompt contains all parts of an id. An id without a word that counts never matches, as any prompt
     /// could.
-    fn names(&self, id: &str) -> bool {
+    fn contains_name(&self, id: &str) -> bool {
         let id = id.to_lowercase();
         tokens(&id).any(is_word) && tokens(&id).all(|token| self.tokens.contains(token))
     }

@@ -113,7 +113,7 @@ impl SkillRegistry {
 
     /// Returns the display name of a skill: its name if that identifies it, else its id.
     #[must_use]
-    pub fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
+    pub fn display_name<'a>(&'a self, id: &'a str) -> &'a str {
         let name = self.get(id).map(|skill| &*skill.card.name);
         let leads_back = |name: &&str| self.find(name).is_some_and(|found| found.id == id);
         name.filter(leads_back).unwrap_or(id)
@@ -135,7 +135,11 @@ pub(super) struct DiskSkills {
 
 impl DiskSkills {
     /// Builds the registry, with the host's skills in their layer.
-    pub(super) fn registry(&self, host: &[Arc<Skill>], problems: &[SkillProblem]) -> SkillRegistry {
+    pub(super) fn build_registry(
+        &self,
+        host: &[Arc<Skill>],
+        problems: &[SkillProblem],
+    ) -> SkillRegistry {
         let rank = |layer: SkillLayer| self.order.iter().position(|other| *other == layer);
         let mut all: Vec<_> = self.skills.iter().chain(host).cloned().collect();
         all.retain(|skill| rank(skill.layer).is_some());

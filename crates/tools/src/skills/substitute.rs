@@ -16,13 +16,13 @@ pub(super) struct PlaceholderValues<'v> {
 /// Fills in `$ARGUMENTS`, `$1`, `${HARN_SKILL_DIR}`, `${HARN_SESSION_ID}`, `${OTHER}` and `$$`. A placeholder without
 /// a value stays as it is.
 pub(super) fn substitute(text: &str, values: PlaceholderValues<'_>) -> String {
-    let words = words(values.arguments);
+    let words = split_words(values.arguments);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (filled, len) = placeholder(rest, &words, values).unwrap_or(("$", 1));
+        let (filled, len) = resolve_placeholder(rest, &words, values).unwrap_or(("$", 1));
         out.push_str(filled);
         rest = &rest[len..];
     }
@@ -31,7 +31,7 @@ pub(super) fn substitute(text: &str, values: PlaceholderValues<'_>) -> String {
 }
 
 /// Returns the value of the placeholder at the beginning of a text, and the length of the placeholder.
-fn placeholder<'v>(
+fn resolve_placeholder<'v>(
     text: &str,
     words: &'v [String],
     values: PlaceholderValues<'v>,
@@ -64,7 +64,7 @@ fn placeholder<'v>(
 }
 
 /// Splits a line into words as a shell does, without any other expansion. An unclosed quote ends with the line.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
@@ -75,7 +75,7 @@ fn words(line: &str) -> Vec<String> {
                 let word = word.get_or_insert_default();
                 word.extend(chars.by_ref().take_while(|c| *c != '\''));
             }
-            '"' => quoted(&mut chars, word.get_or_insert_default()),
+            '"' => read_quoted(&mut chars, word.get_or_insert_default()),
             // A backslash at the end is literal.
             '\\' => word
                 .get_or_insert_default()
@@ -88,7 +88,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Reads up to the closing double quote; a backslash escapes only a few characters there.
-fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) {
+fn read_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) {
     while let Some(c) = chars.next() {
         match c {
             '"' => return,
@@ -106,7 +106,7 @@ fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) {
 mod tests {
     use super::*;
 
-    fn filled(text: &str, arguments: &str) -> String {
+    fn fill(text: &str, arguments: &str) -> String {
         let environment = [("EDITOR", "vi"), ("ODD", "$1 ${EDITOR}")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let values = PlaceholderValues {
@@ -138,10 +138,10 @@ mod tests {
             ("$99999999999999999999999", "$99999999999999999999999"),
         ];
         for (text, expected) in table {
-            assert_eq!(filled(text, arguments), expected, "{text}");
+            assert_eq!(fill(text, arguments), expected, "{text}");
         }
-        assert_eq!(filled("$ARGUMENTS|$1|", ""), "|$1|");
-        assert_eq!(filled("$1 $ARGUMENTS", "$2 ${EDITOR}"), "$2 $2 ${EDITOR}");
+        assert_eq!(fill("$ARGUMENTS|$1|", ""), "|$1|");
+        assert_eq!(fill("$1 $ARGUMENTS", "$2 ${EDITOR}"), "$2 $2 ${EDITOR}");
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             ("end\\", &["end\\"]),
         ];
         for (line, expected) in table {
-            assert_eq!(words(line), expected, "{line:?}");
+            assert_eq!(split_words(line), expected, "{line:?}");
         }
     }
 }

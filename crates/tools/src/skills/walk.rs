@@ -15,7 +15,7 @@ use harn_model::Timestamp;
 use super::{
     card::{Skill, SkillLayer, SkillOrigin},
     decode,
-    disk::{ReadBoundary, leads_out},
+    disk::{ReadBoundary, is_outside_boundary},
     front,
     manifest::{Manifest, ManifestSource},
     places::{Ancestry, MANIFEST, SkillPlaces},
@@ -78,18 +78,18 @@ pub(super) fn walk(
     now: Timestamp,
 ) -> SkillPassResult {
     let mut pass = SkillPass::new(before, now);
-    pass.layers(places, cwd);
+    pass.read_layers(places, cwd);
     pass.walked
 }
 
 /// Reads one file or folder without layers, to check it alone.
-pub(super) fn look_at(path: &Path) -> DiskSkills {
+pub(super) fn check_path(path: &Path) -> DiskSkills {
     let memory = PassMemory::default();
     let mut pass = SkillPass::new(&memory, 0);
-    let shelf = SkillFolderRole::of(SkillLayer::Cli, Arc::new(ReadBoundary::Anywhere));
+    let shelf = SkillFolderRole::new(SkillLayer::Cli, Arc::new(ReadBoundary::Anywhere));
     match path.file_name() == Some(OsStr::new(SKILL_FILE)) {
-        true => drop(pass.skill(&shelf, path)),
-        false => pass.shelf(&shelf, path),
+        true => drop(pass.read_skill(&shelf, path)),
+        false => pass.read_folder(&shelf, path),
     }
     pass.walked.found.order = SkillLayer::ALL.to_vec();
     pass.walked.found
@@ -113,7 +113,7 @@ struct SkillFolderRole {
 }
 
 impl SkillFolderRole {
-    fn of(layer: SkillLayer, ground: Arc<ReadBoundary>) -> Self {
+    fn new(layer: SkillLayer, ground: Arc<ReadBoundary>) -> Self {
         Self {
             layer,
             namespace: None,
@@ -132,37 +132,41 @@ impl<'m> SkillPass<'m> {
         }
     }
 
-    fn layers(&mut self, places: &SkillPlaces, cwd: &Path) {
+    fn read_layers(&mut self, places: &SkillPlaces, cwd: &Path) {
         let anywhere = Arc::new(ReadBoundary::Anywhere);
-        let ancestry = Ancestry::of(cwd, places.home.as_deref());
-        let ground = match ReadBoundary::within(&ancestry.root) {
+        let ancestry = Ancestry::find(cwd, places.home.as_deref());
+        let ground = match ReadBoundary::open_root(&ancestry.root) {
             Ok(ground) => Some(Arc::new(ground)),
             Err(error) => {
-                self.problem(SkillProblem::error(&ancestry.root, error));
+                self.add_problem(SkillProblem::error(&ancestry.root, error));
                 None
             }
         };
         let manifest = match &ground {
-            Some(ground) => self.manifest(&ancestry, ground),
-            None => Manifest::none(),
+            Some(ground) => self.read_manifest(&ancestry, ground),
+            None => Manifest::without_file(),
         };
         for layer in &manifest.order {
-            let shelf = SkillFolderRole::of(*layer, anywhere.clone());
+            let shelf = SkillFolderRole::new(*layer, anywhere.clone());
             let of_workspace = ground
                 .clone()
-                .map(|ground| SkillFolderRole::of(*layer, ground));
+                .map(|ground| SkillFolderRole::new(*layer, ground));
             match (layer, of_workspace) {
-                (SkillLayer::Cli, _) => self.named(&shelf, &places.cli, "--skill-dir"),
-                (SkillLayer::Env, _) => self.named(&shelf, &places.env, "HARN_SKILLS_PATH"),
-                (SkillLayer::User, _) => places.user.iter().for_each(|dir| self.shelf(&shelf, dir)),
-                (SkillLayer::System, _) => {
-                    places.system.iter().for_each(|dir| self.shelf(&shelf, dir))
-                }
-                (SkillLayer::Project, Some(shelf)) => self.project(&shelf, &ancestry, places),
-                (SkillLayer::Manifest, Some(shelf)) => self.sources(&shelf, &manifest.sources),
+                (SkillLayer::Cli, _) => self.read_named(&shelf, &places.cli, "--skill-dir"),
+                (SkillLayer::Env, _) => self.read_named(&shelf, &places.env, "HARN_SKILLS_PATH"),
+                (SkillLayer::User, _) => places
+                    .user
+                    .iter()
+                    .for_each(|dir| self.read_folder(&shelf, dir)),
+                (SkillLayer::System, _) => places
+                    .system
+                    .iter()
+                    .for_each(|dir| self.read_folder(&shelf, dir)),
+                (SkillLayer::Project, Some(shelf)) => self.read_project(&shelf, &ancestry, places),
+                (SkillLayer::Manifest, Some(shelf)) => self.read_sources(&shelf, &manifest.sources),
                 (SkillLayer::Package, Some(shelf)) => {
                     for folder in &ancestry.folders {
-                        self.packages(&shelf, &folder.join(".harn/packages"), 0);
+                        self.read_packages(&shelf, &folder.join(".harn/packages"), 0);
                     }
                 }
                 (SkillLayer::Project | SkillLayer::Manifest | SkillLayer::Package, None)
@@ -175,79 +179,79 @@ impl<'m> SkillPass<'m> {
     }
 
     /// Reads folders that a person named; a missing one is a warning.
-    fn named(&mut self, shelf: &SkillFolderRole, folders: &[PathBuf], by: &str) {
+    fn read_named(&mut self, shelf: &SkillFolderRole, folders: &[PathBuf], by: &str) {
         for folder in folders {
             if !folder.is_dir() {
                 let wrong = format!("{by} names a folder that is not there");
-                self.problem(SkillProblem::warning(folder, wrong));
+                self.add_problem(SkillProblem::warning(folder, wrong));
             }
-            self.shelf(shelf, folder);
+            self.read_folder(shelf, folder);
         }
     }
 
-    fn project(&mut self, shelf: &SkillFolderRole, ancestry: &Ancestry, places: &SkillPlaces) {
+    fn read_project(&mut self, shelf: &SkillFolderRole, ancestry: &Ancestry, places: &SkillPlaces) {
         for folder in &ancestry.folders {
             let skills = folder.join(".harn/skills");
             // In a home, this folder is the user layer.
             if places.user.as_ref() != Some(&skills) {
-                self.shelf(shelf, &skills);
+                self.read_folder(shelf, &skills);
             }
         }
     }
 
-    fn sources(&mut self, shelf: &SkillFolderRole, sources: &[ManifestSource]) {
+    fn read_sources(&mut self, shelf: &SkillFolderRole, sources: &[ManifestSource]) {
         for source in sources {
             let shelf = SkillFolderRole {
                 namespace: source.namespace.clone(),
                 ..shelf.clone()
             };
             if !source.each {
-                self.shelf(&shelf, &source.folder);
+                self.read_folder(&shelf, &source.folder);
                 continue;
             }
-            for name in self.folders(&shelf.ground, &source.folder).iter() {
-                self.shelf(&shelf, &source.folder.join(name));
+            for name in self.list_folders(&shelf.ground, &source.folder).iter() {
+                self.read_folder(&shelf, &source.folder.join(name));
             }
         }
     }
 
-    fn packages(&mut self, shelf: &SkillFolderRole, folder: &Path, depth: usize) {
+    fn read_packages(&mut self, shelf: &SkillFolderRole, folder: &Path, depth: usize) {
         if self.packages == MAX_FOLDERS || depth > MAX_DEPTH {
             let wrong = format!("packages lie too deep, or are more than {MAX_FOLDERS} folders");
             let told = SkillProblem::warning(folder, wrong);
             if !self.walked.found.problems.contains(&told) {
-                self.problem(told);
+                self.add_problem(told);
             }
             return;
         }
         self.packages += 1;
-        for name in self.folders(&shelf.ground, folder).iter() {
+        for name in self.list_folders(&shelf.ground, folder).iter() {
             let inner = folder.join(name);
             match name.to_str() {
-                Some("skills") => self.shelf(shelf, &inner),
+                Some("skills") => self.read_folder(shelf, &inner),
                 Some(name) if name.starts_with('.') => {}
-                Some(_) | None => self.packages(shelf, &inner, depth + 1),
+                Some(_) | None => self.read_packages(shelf, &inner, depth + 1),
             }
         }
     }
 
     /// Reads a folder of skills, or a folder that is a skill itself.
-    fn shelf(&mut self, shelf: &SkillFolderRole, folder: &Path) {
-        if self.skill(shelf, &folder.join(SKILL_FILE)) {
+    fn read_folder(&mut self, shelf: &SkillFolderRole, folder: &Path) {
+        if self.read_skill(shelf, &folder.join(SKILL_FILE)) {
             return;
         }
-        for name in self.folders(&shelf.ground, folder).iter() {
+        for name in self.list_folders(&shelf.ground, folder).iter() {
             if self.walked.found.skills.len() == MAX_SKILLS {
                 let wrong =
                     format!("there are more than {MAX_SKILLS} skills; the rest is left out");
-                return self.problem(SkillProblem::warning(folder, wrong));
+                return self.add_problem(SkillProblem::warning(folder, wrong));
             }
-            self.skill(shelf, &folder.join(name).join(SKILL_FILE));
+            self.read_skill(shelf, &folder.join(name).join(SKILL_FILE));
         }
     }
 
     /// Reads the skill in a file; returns whether the path exists.
-    fn skill(&mut self, shelf: &SkillFolderRole, path: &Path) -> bool {
+    fn read_skill(&mut self, shelf: &SkillFolderRole, path: &Path) -> bool {
         if let Some(folder) = path.parent() {
             let name = Some(OsString::from(SKILL_FILE));
             self.walked.interests.insert((folder.to_owned(), name));
@@ -263,22 +267,22 @@ impl<'m> SkillPass<'m> {
                 .stamp(path)
                 .is_ok_and(|stamp| stamp.as_ref() == Some(known))
         {
-            self.keep(lying, known.clone(), outcome.clone());
+            self.record(lying, known.clone(), outcome.clone());
             return true;
         }
         match shelf.ground.read(path) {
             Ok(None) => return false,
             Ok(Some((text, stamp))) => {
                 self.walked.files_read += 1;
-                let outcome = outcome(shelf, path, &text);
-                self.keep(lying, stamp, outcome);
+                let outcome = decode_skill_file(shelf, path, &text);
+                self.record(lying, stamp, outcome);
             }
-            Err(error) => self.unreadable(path, &error),
+            Err(error) => self.add_unreadable(path, &error),
         }
         true
     }
 
-    fn keep(&mut self, lying: SkillFileKey, stamp: FileStamp, outcome: SkillFileResult) {
+    fn record(&mut self, lying: SkillFileKey, stamp: FileStamp, outcome: SkillFileResult) {
         let found = &mut self.walked.found;
         found.skills.extend(outcome.skill.clone());
         found.problems.extend(outcome.problems.iter().cloned());
@@ -287,7 +291,7 @@ impl<'m> SkillPass<'m> {
         }
     }
 
-    fn manifest(&mut self, ancestry: &Ancestry, ground: &ReadBoundary) -> Manifest {
+    fn read_manifest(&mut self, ancestry: &Ancestry, ground: &ReadBoundary) -> Manifest {
         for folder in &ancestry.folders {
             let path = folder.join(MANIFEST);
             let name = Some(OsString::from(MANIFEST));
@@ -304,7 +308,7 @@ impl<'m> SkillPass<'m> {
                     }
                     Ok(None) => continue,
                     Err(error) => {
-                        self.unreadable(&path, &error);
+                        self.add_unreadable(&path, &error);
                         continue;
                     }
                 },
@@ -316,20 +320,20 @@ impl<'m> SkillPass<'m> {
             }
             return manifest;
         }
-        Manifest::none()
+        Manifest::without_file()
     }
 
     /// Returns the names of the folders in a folder; none if it does not exist.
-    fn folders(&mut self, ground: &ReadBoundary, folder: &Path) -> Arc<[OsString]> {
+    fn list_folders(&mut self, ground: &ReadBoundary, folder: &Path) -> Arc<[OsString]> {
         let none = Arc::from([]);
         let stamp = match ground.stamp(folder) {
             Ok(Some(stamp)) => stamp,
             Ok(None) => {
-                self.await_coming(folder);
+                self.watch_for_creation(folder);
                 return none;
             }
             Err(error) => {
-                self.unreadable(folder, &error);
+                self.add_unreadable(folder, &error);
                 return none;
             }
         };
@@ -339,10 +343,10 @@ impl<'m> SkillPass<'m> {
             Some((_, names)) => names.clone(),
             None => {
                 self.walked.folders_read += 1;
-                match ground.folders(folder) {
+                match ground.list_folders(folder) {
                     Ok(names) => names.unwrap_or_default().into(),
                     Err(error) => {
-                        self.unreadable(folder, &error);
+                        self.add_unreadable(folder, &error);
                         return none;
                     }
                 }
@@ -356,7 +360,7 @@ impl<'m> SkillPass<'m> {
     }
 
     /// Watches the nearest existing parent of a missing folder, which may be created later.
-    fn await_coming(&mut self, folder: &Path) {
+    fn watch_for_creation(&mut self, folder: &Path) {
         let mut missing = folder;
         while let (Some(above), Some(name)) = (missing.parent(), missing.file_name()) {
             if above.is_dir() {
@@ -368,25 +372,25 @@ impl<'m> SkillPass<'m> {
         }
     }
 
-    fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        let wrong = match leads_out(error) {
+    fn add_unreadable(&mut self, path: &Path, error: &io::Error) {
+        let wrong = match is_outside_boundary(error) {
             true => "this leads out of the workspace through a link; put the files themselves there, or \
                      name their folder with --skill-dir"
                 .to_owned(),
             false => error.to_string(),
         };
-        self.problem(SkillProblem::error(path, wrong));
+        self.add_problem(SkillProblem::error(path, wrong));
     }
 
-    fn problem(&mut self, problem: SkillProblem) {
+    fn add_problem(&mut self, problem: SkillProblem) {
         self.walked.found.problems.push(problem);
     }
 }
 
 /// Decodes the text of a skill's file.
-fn outcome(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillFileResult {
+fn decode_skill_file(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillFileResult {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let mut decoded = decode::file(&front::split(text), &folder.to_string_lossy());
+    let mut decoded = decode::decode_file(&front::split(text), &folder.to_string_lossy());
     for problem in &mut decoded.problems {
         problem.path = Some(path.to_owned());
     }

@@ -58,10 +58,10 @@ impl ToolIndex {
         for (place, tool) in by_name.into_values().enumerate() {
             let mut text = String::new();
             let mut length = 0;
-            for (part, line) in lines(tool) {
+            for (part, line) in searchable_lines(tool) {
                 for word in tokens(&line.to_lowercase()) {
                     length += 1;
-                    note(&mut terms, word, place, part);
+                    count_word(&mut terms, word, place, part);
                 }
                 if !text.is_empty() {
                     text.push('\n');
@@ -102,7 +102,7 @@ impl ToolIndex {
     }
 
     /// Returns the tools that contain this word.
-    pub(super) fn places(&self, word: &str) -> &[TermPosting] {
+    pub(super) fn postings(&self, word: &str) -> &[TermPosting] {
         self.terms.get(word).map_or(&[], Vec::as_slice)
     }
 }
@@ -115,7 +115,7 @@ pub(crate) fn tokens(lower: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the searchable lines of a tool, each with its part.
-fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
+fn searchable_lines(tool: &ToolSpec) -> Vec<(u8, String)> {
     let mut lines = vec![(IN_NAME, tool.name.clone())];
     if !tool.description.is_empty() {
         lines.push((IN_DESCRIPTION, tool.description.clone()));
@@ -140,7 +140,7 @@ fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
 }
 
 /// Counts a word of a tool. Tools are indexed one after the other, so only the last posting can be this tool's.
-fn note(terms: &mut BTreeMap<String, Vec<TermPosting>>, word: &str, tool: usize, part: u8) {
+fn count_word(terms: &mut BTreeMap<String, Vec<TermPosting>>, word: &str, tool: usize, part: u8) {
     let place = TermPosting {
         tool,
         count: 1,

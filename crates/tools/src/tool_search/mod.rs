@@ -20,7 +20,7 @@ pub use promotions::ToolPromotions;
 pub use rank::ToolRanking;
 pub use session::{ToolSearch, VisibleTools};
 pub use strategy::{ToolSearchFn, ToolSearchOutcome, ToolSearchStrategy};
-pub use token_count::{catalogue_tokens, needed, tool_tokens};
+pub use token_count::{catalogue_tokens, is_search_needed, tool_tokens};
 
 #[cfg(test)]
 mod tests;

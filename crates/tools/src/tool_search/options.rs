@@ -123,14 +123,14 @@ impl TryFrom<Value> for ToolSearchOptions {
             Value::Bool(true) => Ok(switched(ToolSearchSwitch::On)),
             Value::Bool(false) => Ok(switched(ToolSearchSwitch::Off)),
             Value::String(name) => Ok(Self {
-                strategy: ranking(&name)?,
+                strategy: parse_ranking(&name)?,
                 ..switched(ToolSearchSwitch::On)
             }),
             table @ Value::Object(_) => {
                 let table = ToolSearchTable::deserialize(table);
                 table
                     .map_err(|e| ToolSearchError::Table(e.to_string()))?
-                    .options()
+                    .into_options()
             }
             Value::Number(_) => Err(ToolSearchError::Form("a number")),
             Value::Array(_) => Err(ToolSearchError::Form("a list")),
@@ -139,14 +139,14 @@ impl TryFrom<Value> for ToolSearchOptions {
 }
 
 impl ToolSearchTable {
-    fn options(self) -> Result<ToolSearchOptions, ToolSearchError> {
+    fn into_options(self) -> Result<ToolSearchOptions, ToolSearchError> {
         let name = self.name.unwrap_or_else(|| DEFAULT_NAME.to_owned());
         if name.trim().is_empty() {
             return Err(ToolSearchError::BlankName);
         }
         // `variant` is the provider's strategy; ours is the same unless `strategy` is set.
         let strategy = match self.strategy.or(self.variant) {
-            Some(name) => ranking(&name)?,
+            Some(name) => parse_ranking(&name)?,
             None => ToolSearchStrategy::default(),
         };
         Ok(ToolSearchOptions {
@@ -161,8 +161,8 @@ impl ToolSearchTable {
     }
 }
 
-fn ranking(name: &str) -> Result<ToolSearchStrategy, ToolSearchError> {
-    let ranking = ToolRanking::named(name);
+fn parse_ranking(name: &str) -> Result<ToolSearchStrategy, ToolSearchError> {
+    let ranking = ToolRanking::from_name(name);
     let ranking = ranking.ok_or_else(|| ToolSearchError::Ranking(name.to_owned()))?;
     Ok(ToolSearchStrategy::Ranked(ranking))
 }

@@ -77,7 +77,7 @@ impl ToolPromotions {
     }
 
     /// Begins a turn or an iteration: the model sees the promoted tools from now on.
-    pub fn boundary(&mut self) {
+    pub fn apply_promotions(&mut self) {
         self.in_effect = self.promoted.iter().map(|it| it.name.clone()).collect();
     }
 
@@ -95,7 +95,7 @@ impl ToolPromotions {
 
     /// Returns whether the model already sees a tool.
     #[must_use]
-    pub fn in_effect(&self, name: &str) -> bool {
+    pub fn is_in_effect(&self, name: &str) -> bool {
         self.in_effect.contains(name)
     }
 }

@@ -49,7 +49,7 @@ impl ToolRanking {
 
     /// Returns the ranking with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.name() == name)
     }
 }
@@ -66,21 +66,21 @@ impl ToolIndex {
         }
         if query.len() > QUERY_BYTES {
             let long = format!("the query is longer than {QUERY_BYTES} bytes; use a few words");
-            return ToolSearchOutcome::nothing(long);
+            return ToolSearchOutcome::without_results(long);
         }
         let found = match ranking {
-            ToolRanking::Bm25 => self.by_words(&counted(query)),
-            ToolRanking::Hybrid => self.fused(&counted(query)),
-            ToolRanking::Regex => match self.by_pattern(query) {
+            ToolRanking::Bm25 => self.score_by_words(&count_words(query)),
+            ToolRanking::Hybrid => self.score_by_fusion(&count_words(query)),
+            ToolRanking::Regex => match self.score_by_pattern(query) {
                 Ok(found) => found,
                 Err(error) => {
                     let bad = format!("the query is no regular expression: {error}");
-                    return ToolSearchOutcome::nothing(bad);
+                    return ToolSearchOutcome::without_results(bad);
                 }
             },
         };
         if found.is_empty() {
-            return ToolSearchOutcome::nothing("no tool fits; try other or broader terms");
+            return ToolSearchOutcome::without_results("no tool fits; try other or broader terms");
         }
         let names = found.iter().take(MAX_RESULTS);
         ToolSearchOutcome {
@@ -92,11 +92,11 @@ impl ToolIndex {
     }
 
     /// Scores tools with Okapi BM25 over their whole text.
-    pub(super) fn by_words(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
+    pub(super) fn score_by_words(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let total = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
         let mut scores = vec![0.0; self.tools.len()];
         for (word, times) in query {
-            let places = self.places(word);
+            let places = self.postings(word);
             let idf = idf(total, u32::try_from(places.len()).unwrap_or(u32::MAX));
             for place in places {
                 let length = self.tools[place.tool].length;
@@ -104,23 +104,23 @@ impl ToolIndex {
                 scores[place.tool] += times * weight(K1, idf, count, length, self.mean_length);
             }
         }
-        best_first(scores)
+        sort_best_first(scores)
     }
 
     /// Scores tools by the number of matches of a pattern.
-    fn by_pattern(&self, pattern: &str) -> Result<Vec<ScoredTool>, regex::Error> {
+    fn score_by_pattern(&self, pattern: &str) -> Result<Vec<ScoredTool>, regex::Error> {
         let pattern = RegexBuilder::new(pattern)
             .case_insensitive(true)
             .size_limit(PATTERN_BYTES)
             .build()?;
         let matches = |text: &str| pattern.find_iter(text).count() as f64;
         let scores = self.tools.iter().map(|tool| matches(&tool.text));
-        Ok(best_first(scores.collect()))
+        Ok(sort_best_first(scores.collect()))
     }
 
     /// Scores tools by the positions of the words: each counts once in the name, in the description, and in a
     /// parameter. Tools with all words in a short name rank first among equals.
-    pub(super) fn by_parts(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
+    pub(super) fn score_by_parts(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
         let mut in_name = vec![0; self.tools.len()];
         let mut parts = vec![0; self.tools.len()];
@@ -151,18 +151,21 @@ impl ToolIndex {
                 *score += 1.0 / name_parts(&self.tools[tool].lower_name).count().max(1) as f64;
             }
         }
-        best_first(scores)
+        sort_best_first(scores)
     }
 
     /// Combines the list by words (weight 1) and the list by parts (weight 2) with reciprocal-rank fusion.
-    pub(super) fn fused(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
+    pub(super) fn score_by_fusion(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
-        for (times, list) in [(1.0, self.by_words(query)), (2.0, self.by_parts(query))] {
+        for (times, list) in [
+            (1.0, self.score_by_words(query)),
+            (2.0, self.score_by_parts(query)),
+        ] {
             for (rank, (tool, _)) in list.iter().take(FUSED).enumerate() {
                 scores[*tool] += times / (RANK_CONSTANT + (rank + 1) as f64);
             }
         }
-        best_first(scores)
+        sort_best_first(scores)
     }
 }
 
@@ -184,7 +187,7 @@ fn name_parts(lower_name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the words of a query, each once, with the number of its occurrences.
-pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
+pub(super) fn count_words(query: &str) -> Vec<(String, f64)> {
     let mut counted: Vec<(String, f64)> = Vec::new();
     for word in tokens(&query.to_lowercase()) {
         match counted.iter_mut().find(|(known, _)| known == word) {
@@ -196,7 +199,7 @@ pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
 }
 
 /// Returns the tools with a positive score, best first; equal ones by index, which is the order of names.
-fn best_first(scores: Vec<f64>) -> Vec<ScoredTool> {
+fn sort_best_first(scores: Vec<f64>) -> Vec<ScoredTool> {
     let fits = |(_, score): &ScoredTool| *score > 0.0;
     let mut found: Vec<_> = scores.into_iter().enumerate().filter(fits).collect();
     found.sort_by(|(a, a_score), (b, b_score)| b_score.total_cmp(a_score).then(a.cmp(b)));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     ToolIndex, ToolPromotions, ToolSearchError, ToolSearchMode, ToolSearchOptions,
-    ToolSearchOutcome, ToolSearchSwitch, catalogue_tokens, needed, tool_tokens,
+    ToolSearchOutcome, ToolSearchSwitch, catalogue_tokens, is_search_needed, tool_tokens,
 };
 use crate::lock::lock;
 
@@ -76,7 +76,7 @@ impl ToolSearch {
         tools: &[ToolSpec],
         context_tokens: u64,
     ) -> Result<(), ToolSearchError> {
-        let index = self.indexed(tools, context_tokens);
+        let index = self.build_index(tools, context_tokens);
         let mut state = lock(&self.state);
         state.tokens.clear();
         state.index = None;
@@ -94,7 +94,7 @@ impl ToolSearch {
         Ok(())
     }
 
-    fn indexed(
+    fn build_index(
         &self,
         tools: &[ToolSpec],
         context_tokens: u64,
@@ -106,7 +106,7 @@ impl ToolSearch {
         let wanted = match self.options.switch {
             ToolSearchSwitch::On => true,
             ToolSearchSwitch::Off => false,
-            ToolSearchSwitch::Auto => needed(catalogue_tokens(tools), context_tokens),
+            ToolSearchSwitch::Auto => is_search_needed(catalogue_tokens(tools), context_tokens),
         };
         let (deferred, loaded): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| self.defers(tool));
         if !wanted || deferred.is_empty() {
@@ -133,18 +133,18 @@ impl ToolSearch {
     }
 
     /// Begins a turn or an iteration: the model sees the found tools from now on.
-    pub fn boundary(&self) {
-        lock(&self.state).promotions.boundary();
+    pub fn apply_promotions(&self) {
+        lock(&self.state).promotions.apply_promotions();
     }
 
     /// Returns the part of these tools that a model sees. The search tool itself is not included.
     #[must_use]
-    pub fn visible<'a>(&self, tools: &'a [ToolSpec]) -> VisibleTools<'a> {
+    pub fn visible_tools<'a>(&self, tools: &'a [ToolSpec]) -> VisibleTools<'a> {
         let state = lock(&self.state);
         let on = state.index.is_some();
-        let (deferred, loaded) = tools
-            .iter()
-            .partition(|tool| on && self.defers(tool) && !state.promotions.in_effect(&tool.name));
+        let (deferred, loaded) = tools.iter().partition(|tool| {
+            on && self.defers(tool) && !state.promotions.is_in_effect(&tool.name)
+        });
         VisibleTools { loaded, deferred }
     }
 
@@ -160,7 +160,7 @@ impl ToolSearch {
         );
         if self.options.include_stub_listing {
             let names = index.names();
-            let hidden = names.filter(|name| !state.promotions.in_effect(name));
+            let hidden = names.filter(|name| !state.promotions.is_in_effect(name));
             let hidden: Vec<_> = hidden.collect();
             description += " They are: ";
             description += &hidden.join(", ");
@@ -216,7 +216,7 @@ impl ToolSearch {
         cx.emit(AgentEvent::ToolSearchResult(Box::new(told)))
             .await
             .map_err(ToolError::new)?;
-        output(&outcome)
+        to_output(&outcome)
     }
 
     /// Promotes the found tools and returns the promoted ones; adds a diagnostic about those that do not fit.
@@ -242,7 +242,7 @@ impl ToolSearch {
 }
 
 /// Returns the outcome as the output for the model.
-fn output(outcome: &ToolSearchOutcome) -> Result<ToolOutput, ToolError> {
+fn to_output(outcome: &ToolSearchOutcome) -> Result<ToolOutput, ToolError> {
     let raw = serde_json::to_value(outcome).map_err(ToolError::new)?;
     Ok(ToolOutput {
         content: Some(vec![ToolContent::text(raw.to_string())]),

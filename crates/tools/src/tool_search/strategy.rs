@@ -62,15 +62,18 @@ impl ToolSearchStrategy {
                 let (ranking, tools, query) = (*ranking, tools.clone(), query.to_owned());
                 // A pattern may take long, so it runs on another thread.
                 let found = tokio::task::spawn_blocking(move || tools.rank(ranking, &query));
-                let interrupted = |_| ToolSearchOutcome::nothing("the search was interrupted");
+                let interrupted =
+                    |_| ToolSearchOutcome::without_results("the search was interrupted");
                 found.await.unwrap_or_else(interrupted)
             }
             Self::Custom { .. } if query.trim().is_empty() => ToolSearchOutcome::blank_query(),
             Self::Custom { search, .. } => {
                 let answer = search.search(query, tools).await;
                 match answer.and_then(|answer| read_answer(answer, true)) {
-                    Ok(outcome) => outcome.known_to(tools),
-                    Err(error) => ToolSearchOutcome::nothing(format!("the search failed: {error}")),
+                    Ok(outcome) => outcome.retain_known(tools),
+                    Err(error) => {
+                        ToolSearchOutcome::without_results(format!("the search failed: {error}"))
+                    }
                 }
             }
         }
@@ -89,7 +92,7 @@ pub struct ToolSearchOutcome {
 
 impl ToolSearchOutcome {
     /// Creates an outcome without tools and with a reason.
-    pub(super) fn nothing(diagnostic: impl Into<String>) -> Self {
+    pub(super) fn without_results(diagnostic: impl Into<String>) -> Self {
         Self {
             tool_names: Vec::new(),
             diagnostic: Some(diagnostic.into()),
@@ -97,11 +100,11 @@ impl ToolSearchOutcome {
     }
 
     pub(super) fn blank_query() -> Self {
-        Self::nothing("the query is blank; say in a few words what the tool should do")
+        Self::without_results("the query is blank; say in a few words what the tool should do")
     }
 
     /// Removes unknown and repeated names, and truncates the list.
-    fn known_to(mut self, tools: &ToolIndex) -> Self {
+    fn retain_known(mut self, tools: &ToolIndex) -> Self {
         let mut seen = BTreeSet::new();
         self.tool_names
             .retain(|name| tools.find(name).is_some_and(|tool| seen.insert(tool)));

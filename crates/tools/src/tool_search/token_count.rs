@@ -34,6 +34,6 @@ pub fn catalogue_tokens(tools: &[ToolSpec]) -> u64 {
 
 /// Returns whether the tools would fill more than a tenth of the context, so that tool search pays off.
 #[must_use]
-pub fn needed(catalogue_tokens: u64, context_tokens: u64) -> bool {
+pub fn is_search_needed(catalogue_tokens: u64, context_tokens: u64) -> bool {
     catalogue_tokens > context_tokens / 10
 }

@@ -37,17 +37,17 @@ impl Toolbox {
             let catalogue = self.catalogue();
             let Some(tool) = catalogue.get(name) else {
                 let unknown = cx.tool(name).input(arguments);
-                return Err(unknown.refuse(catalogue.unknown(name)).await?);
+                return Err(unknown.refuse(catalogue.unknown_tool_error(name)).await?);
             };
             if !self.allows(tool) {
-                let error = self.out_of_reach(tool);
-                return Err(described(cx, tool, arguments).refuse(error).await?);
+                let error = self.excluded_error(tool);
+                return Err(begin_call(cx, tool, arguments).refuse(error).await?);
             }
             if let Err(error) = check(&catalogue, name, &arguments).await {
-                return Err(described(cx, tool, arguments).refuse(error).await?);
+                return Err(begin_call(cx, tool, arguments).refuse(error).await?);
             }
             if let Some(builtin) =
-                BuiltinTool::named(name).filter(|_| tool.source == ToolSource::Builtin)
+                BuiltinTool::from_name(name).filter(|_| tool.source == ToolSource::Builtin)
             {
                 let read = (builtin == BuiltinTool::ReadFile).then(|| arguments.clone());
                 let output = builtin.call(cx, &self.kit, arguments).await?;
@@ -56,7 +56,7 @@ impl Toolbox {
                 }
                 return Ok(output);
             }
-            let call = described(cx, tool, arguments.clone()).start().await?;
+            let call = begin_call(cx, tool, arguments.clone()).start().await?;
             let by = tool.source.executor();
             // The permission answer may have replaced the arguments.
             if *call.input() != arguments
@@ -64,12 +64,12 @@ impl Toolbox {
             {
                 return Err(fail_by(call, by, error).await?);
             }
-            self.lent(cx, tool, call, by).await
+            self.run_at_source(cx, tool, call, by).await
         })
     }
 
     /// Runs a tool at its source.
-    async fn lent(
+    async fn run_at_source(
         &self,
         cx: &TurnContext,
         tool: &ToolSpec,
@@ -86,9 +86,9 @@ impl Toolbox {
                     let answer = tokio::time::timeout(limit, answer).await;
                     let answer = answer.map_err(|_| {
                         let late = format!("the host did not answer within {} s", limit.as_secs());
-                        ToolError::of(ErrorCategory::Timeout, late)
+                        ToolError::with_category(ErrorCategory::Timeout, late)
                     })?;
-                    Ok(shown(answer?))
+                    Ok(to_output(answer?))
                 }
                 ToolSource::Mcp(_) => self.servers.all.call(&tool.name, input).await,
                 ToolSource::Builtin if tool.name == LOAD_SKILL => self.load_skill(cx, &input).await,
@@ -106,7 +106,7 @@ impl Toolbox {
     }
 
     /// Creates the error for a tool that active skills exclude.
-    fn out_of_reach(&self, tool: &ToolSpec) -> ToolError {
+    fn excluded_error(&self, tool: &ToolSpec) -> ToolError {
         let active = self.skills.iter().flat_map(|skills| skills.active());
         let active = active.filter(|skill| skill.restricts_tools());
         let names: Vec<_> = active.map(|skill| skill.id.clone()).collect();
@@ -115,7 +115,7 @@ impl Toolbox {
             tool.name,
             names.join(", ")
         );
-        ToolError::of(ErrorCategory::PermissionDenied, message)
+        ToolError::with_category(ErrorCategory::PermissionDenied, message)
     }
 
     async fn load_skill(&self, cx: &TurnContext, input: &Value) -> Result<ToolOutput, ToolError> {
@@ -152,7 +152,7 @@ async fn check(catalogue: &Arc<Catalogue>, name: &str, arguments: &Value) -> Res
 }
 
 /// Begins a call of a tool, with its annotations.
-fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder {
+fn begin_call(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder {
     let builder = cx.tool(&tool.name).input(arguments);
     match &tool.annotations {
         Some(annotations) => builder.annotations(annotations.clone()),
@@ -161,7 +161,7 @@ fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder
 }
 
 /// Formats a host's answer, for the journal and for display.
-fn shown(answer: Value) -> ToolOutput {
+fn to_output(answer: Value) -> ToolOutput {
     let text = match &answer {
         Value::Null => "No result.\n".to_owned(),
         Value::String(text) => cut(text.clone(), SHOWN),

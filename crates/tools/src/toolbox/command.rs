@@ -48,8 +48,8 @@ impl Agent for BoundaryAgent {
     }
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        if let Some(toolbox) = Toolbox::of(cx) {
-            toolbox.boundary(cx).await?;
+        if let Some(toolbox) = Toolbox::from_turn(cx) {
+            toolbox.refresh_at_boundary(cx).await?;
         }
         self.0.turn(cx).await
     }
@@ -62,13 +62,13 @@ impl Agent for McpCommand {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         // Like any first prompt: a user who asks at once wants to see the result of the connections.
         self.0.wait(cx).await?;
-        cx.say(shown(&self.0.all.statuses(), &self.0.all.tools()))
+        cx.say(format_servers(&self.0.all.statuses(), &self.0.all.tools()))
             .await?;
         Ok(StopReason::EndTurn)
     }
 }
 
-fn shown(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
+fn format_servers(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
     if servers.is_empty() {
         return "This session has no MCP servers.\n".to_owned();
     }
@@ -79,7 +79,7 @@ fn shown(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
             Some(1) => ", 1 tool".to_owned(),
             Some(count) => format!(", {count} tools"),
         };
-        let state = word(server.state);
+        let state = state_name(server.state);
         // Writing into a string cannot fail.
         let _ = write!(out, "- {}: {state}{count}", code(&server.name));
         if let Some(error) = &server.error {
@@ -94,7 +94,7 @@ fn shown(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
     out
 }
 
-fn word(state: McpState) -> &'static str {
+fn state_name(state: McpState) -> &'static str {
     match state {
         McpState::Connecting => "connecting",
         McpState::Ready => "ready",
@@ -136,7 +136,10 @@ mod tests {
             - `one`: ready, 1 tool
               - `mcp__one__add`
         "#]]
-        .assert_eq(&shown(&servers, &[tool]));
-        assert_eq!(shown(&[], &[]), "This session has no MCP servers.\n");
+        .assert_eq(&format_servers(&servers, &[tool]));
+        assert_eq!(
+            format_servers(&[], &[]),
+            "This session has no MCP servers.\n"
+        );
     }
 }

@@ -32,7 +32,7 @@ impl HostPart {
 
     /// Asks the host again in a new turn, or when its offers changed because a different client took over. Returns
     /// warnings.
-    pub(super) async fn look(
+    pub(super) async fn refresh(
         &self,
         cx: &TurnContext,
         deadlines: &HostDeadlines,
@@ -64,7 +64,7 @@ impl HostPart {
             Err(HostError::Unsupported(_)) => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        seen.tools = tools.into_iter().map(spec).collect();
+        seen.tools = tools.into_iter().map(to_spec).collect();
         let warning = failed
             .map(|error| format!("the host's tools cannot be had, so there are none: {error}"));
         let told = std::mem::replace(&mut seen.warned, warning.clone());
@@ -76,7 +76,7 @@ impl HostPart {
 }
 
 /// Converts a host's tool. Only its list entry is known, so the tool counts as writing.
-fn spec(tool: HostTool) -> ToolSpec {
+fn to_spec(tool: HostTool) -> ToolSpec {
     ToolSpec {
         name: tool.name,
         description: tool.description,

@@ -86,17 +86,17 @@ impl Toolbox {
                 link: session.link.clone(),
             })
         });
-        let toolbox = Arc::new(Self::made(config, session, servers, skills));
-        servers::follow(&toolbox);
+        let toolbox = Arc::new(Self::assemble(config, session, servers, skills));
+        servers::spawn_change_notifier(&toolbox);
         if let Some(skills) = &toolbox.skills {
-            servers::begin(&toolbox.servers, skills);
+            servers::connect_workspace_servers(&toolbox.servers, skills);
         }
         toolbox
     }
 
     /// Creates a toolbox with only the built-in tools, for a session without equipment.
     #[must_use]
-    pub fn plain() -> Arc<Self> {
+    pub fn builtin_only() -> Arc<Self> {
         let config = Arc::new(ToolboxConfig::default());
         let nobody = NewEquipment {
             session: SessionId::new(String::new()),
@@ -105,10 +105,10 @@ impl Toolbox {
             link: EquipmentLink::none(),
         };
         let servers = Arc::new(ServerPart::new(&config, &nobody.cwd));
-        Arc::new(Self::made(config, nobody, servers, None))
+        Arc::new(Self::assemble(config, nobody, servers, None))
     }
 
-    fn made(
+    fn assemble(
         config: Arc<ToolboxConfig>,
         session: NewEquipment,
         servers: Arc<ServerPart>,
@@ -130,7 +130,7 @@ impl Toolbox {
             search: Arc::new(ToolSearch::new(config.search.clone())),
             shells,
             state: Mutex::new(ToolboxState {
-                catalogue: built_in(),
+                catalogue: builtin_catalogue(),
                 context_tokens: config.context_tokens,
                 told: BTreeSet::new(),
                 untold: Vec::new(),
@@ -144,7 +144,7 @@ impl Toolbox {
     /// Returns the toolbox of a turn's session, if it has one. Workers share the toolbox of the session they work
     /// for.
     #[must_use]
-    pub fn of(cx: &TurnContext) -> Option<Arc<Self>> {
+    pub fn from_turn(cx: &TurnContext) -> Option<Arc<Self>> {
         cx.equipment()
     }
 
@@ -157,17 +157,17 @@ impl Toolbox {
     /// Returns the tools that a model sees: those that active skills allow, without the deferred ones, and the tool
     /// that finds those.
     #[must_use]
-    pub fn visible(&self) -> Vec<ToolSpec> {
+    pub fn visible_tools(&self) -> Vec<ToolSpec> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
-        let visible = self.search.visible(&tools).loaded.into_iter();
+        let visible = self.search.visible_tools(&tools).loaded.into_iter();
         visible.filter(|tool| self.allows(tool)).cloned().collect()
     }
 
     /// Returns the names of the deferred tools, which a model must find first.
     #[must_use]
-    pub fn deferred(&self) -> Vec<String> {
+    pub fn deferred_names(&self) -> Vec<String> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
-        let deferred = self.search.visible(&tools).deferred.into_iter();
+        let deferred = self.search.visible_tools(&tools).deferred.into_iter();
         deferred.map(|tool| tool.name.clone()).collect()
     }
 
@@ -197,7 +197,7 @@ impl Toolbox {
 
     /// Returns every tool, in the order of precedence for names.
     fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs: Vec<_> = built_in().tools().cloned().collect();
+        let mut specs: Vec<_> = builtin_catalogue().tools().cloned().collect();
         let skills = self.skills.as_ref();
         if skills.is_some_and(|skills| !skills.registry().skills().is_empty()) {
             specs.push(SessionSkills::load_skill_spec());
@@ -209,7 +209,7 @@ impl Toolbox {
 
     /// Connects the servers of the workspace's manifest while the workspace is trusted; returns a warning, once, if
     /// it is not.
-    fn look_at_workspace(&self, skills: &SessionSkills) -> Option<String> {
+    fn sync_workspace_servers(&self, skills: &SessionSkills) -> Option<String> {
         let (servers, trusted) = skills.workspace_servers();
         if trusted || servers.is_empty() {
             self.servers.set_workspace(servers);
@@ -235,7 +235,7 @@ impl Toolbox {
         let now = specs.iter().cloned().chain(self.search.spec());
         {
             let state = lock(&self.state);
-            let new = state.catalogue.with(now);
+            let new = state.catalogue.with_tools(now);
             let told = new.warnings().iter().all(|it| state.told.contains(it));
             let same = new.change_from(&state.catalogue).is_none() && told;
             if same && state.context_tokens == context {
@@ -254,7 +254,7 @@ impl Toolbox {
         specs.extend(self.search.spec());
         let change = {
             let mut state = lock(&self.state);
-            let new = state.catalogue.with(specs);
+            let new = state.catalogue.with_tools(specs);
             let change = new.change_from(&state.catalogue);
             let mut warnings = new.warnings().to_vec();
             warnings.extend(searched.err().map(|error| error.to_string()));
@@ -267,7 +267,7 @@ impl Toolbox {
             change
         };
         if let Some(change) = change {
-            self.link.tell(EquipmentChange::Tools(change)).await;
+            self.link.report(EquipmentChange::Tools(change)).await;
         }
     }
 }
@@ -282,9 +282,9 @@ impl Equipment for Toolbox {
         self.servers.all.statuses()
     }
 
-    fn skills_updated(&self) {
+    fn notify_skills_updated(&self) {
         if let Some(skills) = &self.skills {
-            skills.host_changed();
+            skills.note_host_change();
         }
     }
 
@@ -298,15 +298,19 @@ impl Equipment for Toolbox {
         commands
     }
 
-    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
+    fn agent_for_command(
+        &self,
+        prompt: &[ContentBlock],
+        agent: &Arc<dyn Agent>,
+    ) -> Option<Arc<dyn Agent>> {
         command::command(&self.servers, prompt).or_else(|| {
             let skills = self.skills.as_ref()?;
-            let skill = skills.command(prompt, agent)?;
+            let skill = skills.agent_for_command(prompt, agent)?;
             Some(Arc::new(command::BoundaryAgent(skill)))
         })
     }
 
-    async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    async fn refresh_at_boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
         // A worker's turn belongs to another session; the parent session reports changes.
         if *cx.session_id() != self.session {
             return Ok(());
@@ -314,20 +318,20 @@ impl Equipment for Toolbox {
         // In parallel, so that an unresponsive host causes only one timeout.
         let skills = async {
             match &self.skills {
-                Some(skills) => skills.boundary(cx).await,
+                Some(skills) => skills.handle_boundary(cx).await,
                 None => Ok(()),
             }
         };
         let (looked, matched) =
-            tokio::join!(self.host.look(cx, &self.config.host_deadlines), skills);
+            tokio::join!(self.host.refresh(cx, &self.config.host_deadlines), skills);
         matched?;
         let mut warnings = looked?;
-        self.kit.lend(&self.host.capabilities());
+        self.kit.set_host_operations(&self.host.capabilities());
         if let Some(skills) = &self.skills {
-            warnings.extend(self.look_at_workspace(skills));
+            warnings.extend(self.sync_workspace_servers(skills));
         }
         self.servers.wait(cx).await?;
-        self.search.boundary();
+        self.search.apply_promotions();
         let context = cx.context_tokens().unwrap_or(self.config.context_tokens);
         self.rebuild(Some(context)).await;
         warnings.append(&mut lock(&self.state).untold);
@@ -346,7 +350,7 @@ impl Equipment for Toolbox {
 }
 
 /// Returns the shared catalogue of sessions with only built-in tools, which are the majority.
-fn built_in() -> Arc<Catalogue> {
+fn builtin_catalogue() -> Arc<Catalogue> {
     static BUILT_IN: OnceLock<Arc<Catalogue>> = OnceLock::new();
     let made = || Arc::new(Catalogue::new(BuiltinTool::ALL.iter().map(|it| it.spec())));
     BUILT_IN.get_or_init(made).clone()

@@ -117,7 +117,7 @@ impl ServerPart {
                 Err(AgentError::Cancelled)
             }
             // Late servers are available once they connect.
-            _ = tokio::time::timeout(self.first_prompt, self.all.settled()) => Ok(()),
+            _ = tokio::time::timeout(self.first_prompt, self.all.wait_until_settled()) => Ok(()),
         }
     }
 
@@ -146,7 +146,7 @@ impl SkillServers for ServerPart {
 }
 
 /// Connects the servers of a trusted workspace before the first prompt. Afterwards each turn checks them.
-pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
+pub(super) fn connect_workspace_servers(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
     let (servers, skills) = (servers.clone(), Arc::downgrade(skills));
     tokio::spawn(async move {
         let Some(looking) = skills.upgrade().map(|skills| skills.first_servers()) else {
@@ -161,7 +161,7 @@ pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
 }
 
 /// Notifies the session of changes in its servers' state or tools while it is open.
-pub(super) fn follow(toolbox: &Arc<Toolbox>) {
+pub(super) fn spawn_change_notifier(toolbox: &Arc<Toolbox>) {
     let mut changes = toolbox.servers.all.changes();
     let this = Arc::downgrade(toolbox);
     tokio::spawn(async move {
@@ -174,10 +174,13 @@ pub(super) fn follow(toolbox: &Arc<Toolbox>) {
             let came = told.is_empty() != statuses.is_empty();
             if statuses != told {
                 told.clone_from(&statuses);
-                toolbox.link.tell(EquipmentChange::Servers(statuses)).await;
+                toolbox
+                    .link
+                    .report(EquipmentChange::Servers(statuses))
+                    .await;
             }
             if came {
-                toolbox.link.tell(EquipmentChange::Commands).await;
+                toolbox.link.report(EquipmentChange::Commands).await;
             }
             // Warnings are reported when the next turn begins.
             toolbox.rebuild(None).await;

@@ -77,7 +77,7 @@ pub enum WatchError {
 }
 
 /// Describes an error without the system's message, which may name files that must not be disclosed.
-pub(super) fn words(error: &notify::Error) -> String {
+pub(super) fn describe(error: &notify::Error) -> String {
     match &error.kind {
         ErrorKind::Io(error) => match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code).to_string(),

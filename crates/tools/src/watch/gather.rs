@@ -48,7 +48,7 @@ impl WatchState {
     pub(super) fn add(&self, change: impl FnOnce(&mut UnreportedChanges)) {
         let mut pending = lock(&self.pending);
         change(&mut pending);
-        if pending.fresh() {
+        if pending.take_fresh() {
             self.came.notify_one();
         }
     }
@@ -59,7 +59,7 @@ impl WatchState {
     }
 
     /// Returns the matching files, with paths as in reported changes.
-    pub(super) fn named(&self) -> Vec<PathBuf> {
+    pub(super) fn file_paths(&self) -> Vec<PathBuf> {
         let files = self.files();
         files.iter().map(|path| self.root.join(path)).collect()
     }

@@ -69,7 +69,7 @@ impl FileWatch {
         let listener = listener(wake.clone(), missed.clone());
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(listener, config)
-            .map_err(|error| WatchError::System(error::words(&error)))?;
+            .map_err(|error| WatchError::System(error::describe(&error)))?;
         let scout = WatchScanner::start(
             real,
             pattern,
@@ -98,7 +98,7 @@ impl FileWatch {
     /// Returns the files that match now, below the root as it was named. The caller must check which of them it may
     /// disclose.
     pub fn files(&self) -> Vec<PathBuf> {
-        self.shared.named()
+        self.shared.file_paths()
     }
 
     /// Waits for the next changes: from the first until 50 ms without a change, or until 500 ms have passed.
@@ -162,11 +162,11 @@ impl WatchThread {
             if self.missed.swap(false, Ordering::Relaxed) {
                 // One scan of everything replaces all queued events, and is faster.
                 while self.heard.try_recv().is_ok() {}
-                scout.look_again();
+                scout.rescan();
                 continue;
             }
             match heard {
-                WatchSignal::Event(event) => scout.hear(event),
+                WatchSignal::Event(event) => scout.handle(event),
                 WatchSignal::Wake => {}
             }
         }
@@ -178,7 +178,7 @@ impl Drop for WatchThread {
         if !self.stop.load(Ordering::Relaxed) {
             let text = "the watch ended by itself; watch again".to_owned();
             self.shared
-                .add(|pending| pending.trouble(None, "Error", text));
+                .add(|pending| pending.record_failure(None, "Error", text));
         }
     }
 }

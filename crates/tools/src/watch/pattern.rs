@@ -81,7 +81,7 @@ impl GlobPattern {
     }
 
     /// Returns whether the glob includes hidden files: as in a shell, by naming one.
-    pub(crate) fn hidden(&self) -> bool {
+    pub(crate) fn includes_hidden(&self) -> bool {
         self.hidden
     }
 }
@@ -151,7 +151,7 @@ mod tests {
             ("{.github,docs}/*", true),
         ];
         for (glob, expected) in table {
-            assert_eq!(pattern(glob).hidden(), expected, "{glob}");
+            assert_eq!(pattern(glob).includes_hidden(), expected, "{glob}");
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
 use harn_model::FsWatchEvent;
 use notify::EventKind;
 
-use crate::workspace::slashed;
+use crate::workspace::join_with_slashes;
 
 /// The most changed paths until they are taken. One message reports them all.
 pub(super) const MAX_PATHS: usize = 1024;
@@ -70,7 +70,7 @@ impl UnreportedChanges {
     }
 
     /// Records a rename of a file or a folder. It reports nothing by itself: both names are touched too.
-    pub(super) fn moved(&mut self, from: &Path, to: &Path) {
+    pub(super) fn record_rename(&mut self, from: &Path, to: &Path) {
         let origin = self.origin(from).unwrap_or_else(|| from.to_owned());
         self.moved.remove(from);
         // Above the limit a rename is reported as a removal and a creation, which is also true.
@@ -80,18 +80,18 @@ impl UnreportedChanges {
     }
 
     /// Records that a path was removed; the next file with this name was not moved there.
-    pub(super) fn unlinked(&mut self, path: &Path) {
+    pub(super) fn record_removal(&mut self, path: &Path) {
         self.moved.remove(path);
     }
 
     /// Records that changes were lost.
-    pub(super) fn missed(&mut self) {
+    pub(super) fn record_missed(&mut self) {
         self.fresh = true;
         self.missed = true;
     }
 
     /// Records a failure to report to the person.
-    pub(super) fn trouble(&mut self, path: Option<&Path>, raw: &str, error: String) {
+    pub(super) fn record_failure(&mut self, path: Option<&Path>, raw: &str, error: String) {
         self.fresh = true;
         let trouble = WatchFailure {
             path: path.map(Path::to_owned),
@@ -114,7 +114,7 @@ impl UnreportedChanges {
     }
 
     /// Returns whether changes were added since the last call.
-    pub(super) fn fresh(&mut self) -> bool {
+    pub(super) fn take_fresh(&mut self) -> bool {
         std::mem::take(&mut self.fresh)
     }
 
@@ -135,11 +135,11 @@ impl UnreportedChanges {
                 (true, false) if sources.contains(path) => continue,
                 (true, false) => ("remove", vec![path.as_path()], touch.last),
             };
-            events.push(event(root, kind, &paths, format!("{raw:?}"), None));
+            events.push(build_event(root, kind, &paths, format!("{raw:?}"), None));
         }
         for trouble in taken.troubles {
             let paths: Vec<_> = trouble.path.as_deref().into_iter().collect();
-            events.push(event(
+            events.push(build_event(
                 root,
                 "other",
                 &paths,
@@ -149,7 +149,7 @@ impl UnreportedChanges {
         }
         if taken.missed {
             let error = Some(MISSED.to_owned());
-            events.push(event(root, "other", &[], "Rescan".to_owned(), error));
+            events.push(build_event(root, "other", &[], "Rescan".to_owned(), error));
         }
         events
     }
@@ -185,7 +185,7 @@ const RENAMED: EventKind = EventKind::Modify(notify::event::ModifyKind::Name(
     notify::event::RenameMode::Both,
 ));
 
-fn event(
+fn build_event(
     root: &Path,
     kind: &str,
     paths: &[&Path],
@@ -196,7 +196,7 @@ fn event(
     FsWatchEvent {
         kind: kind.to_owned(),
         paths: paths.iter().map(absolute).collect(),
-        relative_paths: paths.iter().map(|path| slashed(path)).collect(),
+        relative_paths: paths.iter().map(|path| join_with_slashes(path)).collect(),
         raw_kind,
         error,
     }

@@ -82,84 +82,87 @@ impl WatchScanner {
     }
 
     /// Handles an event or an error of the system.
-    pub(super) fn hear(&mut self, heard: notify::Result<Event>) {
+    pub(super) fn handle(&mut self, heard: notify::Result<Event>) {
         match heard {
-            Ok(event) if event.need_rescan() => self.look_again(),
-            Ok(event) => self.event(&event),
+            Ok(event) if event.need_rescan() => self.rescan(),
+            Ok(event) => self.handle_event(&event),
             Err(error) => {
-                let path = error.paths.first().and_then(|path| self.relative(path));
-                let words = error::words(&error);
+                let path = error
+                    .paths
+                    .first()
+                    .and_then(|path| self.relative_path(path));
+                let words = error::describe(&error);
                 let text = format!("the system's file watcher had trouble: {words}");
                 self.shared
-                    .add(|pending| pending.trouble(path.as_deref(), "Error", text));
+                    .add(|pending| pending.record_failure(path.as_deref(), "Error", text));
             }
         }
     }
 
     /// Scans everything again after events were lost.
-    pub(super) fn look_again(&mut self) {
-        self.shared.add(|pending| pending.missed());
-        self.adopt(Path::new(""), ScanReason::Change(EventKind::Other));
+    pub(super) fn rescan(&mut self) {
+        self.shared.add(|pending| pending.record_missed());
+        self.scan_folder(Path::new(""), ScanReason::Change(EventKind::Other));
     }
 
-    fn event(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &Event) {
         let paths: Vec<_> = event
             .paths
             .iter()
-            .filter_map(|path| self.relative(path))
+            .filter_map(|path| self.relative_path(path))
             .collect();
         if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
             (event.kind, paths.as_slice())
         {
             // The system also sent an event for each name.
-            self.shared.add(|pending| pending.moved(from, to));
+            self.shared.add(|pending| pending.record_rename(from, to));
             return;
         }
         for path in &paths {
-            self.look(path, event.kind);
+            self.handle_path(path, event.kind);
         }
     }
 
     /// Handles a change at `path` by reading its current state.
-    fn look(&mut self, path: &Path, kind: EventKind) {
-        let inside = is_content(kind);
-        let rules = is_rules(path);
-        if inside && !rules && !self.knows(path) && !self.pattern.matches(path) {
+    fn handle_path(&mut self, path: &Path, kind: EventKind) {
+        let inside = is_content_change(kind);
+        let rules = is_rules_file(path);
+        if inside && !rules && !self.is_known(path) && !self.pattern.matches(path) {
             return;
         }
         if rules && !matches!(kind, EventKind::Modify(ModifyKind::Metadata(_))) {
-            self.adopt(path.parent().unwrap_or(path), ScanReason::Rules);
+            self.scan_folder(path.parent().unwrap_or(path), ScanReason::Rules);
         }
         if kind.is_remove() {
-            self.shared.add(|pending| pending.unlinked(path));
+            self.shared.add(|pending| pending.record_removal(path));
         }
-        let found = fs::symlink_metadata(self.full(path)).ok();
+        let found = fs::symlink_metadata(self.absolute_path(path)).ok();
         let folder = found.as_ref().is_some_and(fs::Metadata::is_dir);
         let file = found.is_some_and(|found| found.is_file());
         if self.folders.contains(path) && (!folder || is_departure(kind)) {
             self.forget(path, kind);
         }
         if folder && !inside {
-            self.adopt(path, ScanReason::Change(kind));
+            self.scan_folder(path, ScanReason::Change(kind));
         }
         if path.as_os_str().is_empty() {
             if !folder {
                 let text = "the watched folder is gone; watch again when it is back".to_owned();
                 self.shared
-                    .add(|pending| pending.trouble(None, &format!("{kind:?}"), text));
+                    .add(|pending| pending.record_failure(None, &format!("{kind:?}"), text));
             }
             return;
         }
         let is = file && self.pattern.matches(path) && !self.is_ignored(path, false);
-        self.settle(path, is, kind);
+        self.record_file(path, is, kind);
     }
 
     /// Records whether a matching file exists.
-    fn settle(&mut self, path: &Path, is: bool, kind: EventKind) {
+    fn record_file(&mut self, path: &Path, is: bool, kind: EventKind) {
         self.unheard.remove(path);
         let was = if is {
-            if self.is_full() && !self.knows(path) {
-                return self.shared.add(|pending| pending.missed());
+            if self.is_full() && !self.is_known(path) {
+                return self.shared.add(|pending| pending.record_missed());
             }
             !self.shared.files().insert(path.to_owned())
         } else {
@@ -174,17 +177,17 @@ impl WatchScanner {
 
     /// Removes a folder that has gone, and its content.
     fn forget(&mut self, folder: &Path, kind: EventKind) {
-        for path in below(&self.folders, folder) {
+        for path in paths_below(&self.folders, folder) {
             self.unwatch(&path);
         }
-        let files = below(&self.shared.files(), folder);
+        let files = paths_below(&self.shared.files(), folder);
         for path in files {
-            self.settle(&path, false, kind);
+            self.record_file(&path, false, kind);
         }
     }
 
     /// Watches a folder that is new, or that may have changed without events; reports errors to the waiting task.
-    fn adopt(&mut self, folder: &Path, difference: ScanReason) {
+    fn scan_folder(&mut self, folder: &Path, difference: ScanReason) {
         // Rules are read once per folder, and this one may contain new ones.
         self.rules = None;
         let root = folder.as_os_str().is_empty();
@@ -194,7 +197,7 @@ impl WatchScanner {
         if let Err(error) = self.reconcile(folder, difference) {
             let text = format!("{error}; until then, changes in this folder may be missed");
             self.shared
-                .add(|pending| pending.trouble(Some(folder), "Error", text));
+                .add(|pending| pending.record_failure(Some(folder), "Error", text));
         }
     }
 
@@ -207,7 +210,7 @@ impl WatchScanner {
         let mut found = self.walk(folder);
         // Do this first: a folder that moved without an event has one watch under two names, and removing the old
         // name after adding the new one would end it.
-        for stale in below(&self.folders, folder) {
+        for stale in paths_below(&self.folders, folder) {
             if !found.folders.contains(&stale) {
                 self.unwatch(&stale);
             }
@@ -224,42 +227,42 @@ impl WatchScanner {
                 break;
             }
             if walks == MAX_WALKS {
-                self.shared.add(|pending| pending.missed());
+                self.shared.add(|pending| pending.record_missed());
                 break;
             }
             seen.extend(new);
             // Now that all folders are watched, nothing more can appear without an event.
             found = self.walk(folder);
         }
-        let before = below(&self.shared.files(), folder);
+        let before = paths_below(&self.shared.files(), folder);
         for gone in before {
             if !found.files.contains(&gone) {
-                self.let_go(&gone, difference);
+                self.handle_missing_file(&gone, difference);
             }
         }
         for file in found.files {
-            self.take_over(file, difference, &known)?;
+            self.handle_found_file(file, difference, &known)?;
         }
         outcome
     }
 
     /// Handles a known file that was not found.
-    fn let_go(&mut self, file: &Path, difference: ScanReason) {
+    fn handle_missing_file(&mut self, file: &Path, difference: ScanReason) {
         match difference {
-            ScanReason::Change(kind) => self.settle(file, false, kind),
+            ScanReason::Change(kind) => self.record_file(file, false, kind),
             // The file exists, but the rules exclude it now.
-            ScanReason::Rules if self.full(file).is_file() => {
+            ScanReason::Rules if self.absolute_path(file).is_file() => {
                 self.shared.files().remove(file);
                 self.unheard.remove(file);
             }
             ScanReason::Start | ScanReason::Rules => {
-                self.settle(file, false, EventKind::Remove(RemoveKind::Any));
+                self.record_file(file, false, EventKind::Remove(RemoveKind::Any));
             }
         }
     }
 
     /// Handles a file that was found; `known` are the folders that were watched before the rules changed.
-    fn take_over(
+    fn handle_found_file(
         &mut self,
         file: PathBuf,
         difference: ScanReason,
@@ -269,12 +272,12 @@ impl WatchScanner {
             if self.unheard.remove(&file) {
                 self.shared.files().remove(&file);
             }
-            if !self.knows(&file) {
-                self.settle(&file, true, kind);
+            if !self.is_known(&file) {
+                self.record_file(&file, true, kind);
             }
             return Ok(());
         }
-        if self.is_full() && !self.knows(&file) {
+        if self.is_full() && !self.is_known(&file) {
             return Err(WatchError::TooManyFiles { limit: MAX_FILES });
         }
         let new_folder = file.parent().is_some_and(|folder| !known.contains(folder));
@@ -287,7 +290,7 @@ impl WatchScanner {
 
     fn watch_all(&mut self, folders: &[PathBuf]) -> Result<(), WatchError> {
         for (done, folder) in folders.iter().enumerate() {
-            let full = self.full(folder);
+            let full = self.absolute_path(folder);
             // Even if the path is watched: it may be another folder of the same name.
             if let Err(error) = self.watcher.watch(&full, RecursiveMode::NonRecursive) {
                 match error.kind {
@@ -301,8 +304,8 @@ impl WatchScanner {
                     }
                     // Gone again, or not readable: a walk skips such folders too.
                     notify::ErrorKind::PathNotFound => continue,
-                    notify::ErrorKind::Io(error) if is_out_of_reach(&error) => continue,
-                    _ => return Err(WatchError::System(error::words(&error))),
+                    notify::ErrorKind::Io(error) if is_inaccessible(&error) => continue,
+                    _ => return Err(WatchError::System(error::describe(&error))),
                 }
             }
             self.folders.insert(folder.clone());
@@ -317,18 +320,19 @@ impl WatchScanner {
     fn unwatch(&mut self, folder: &Path) {
         if self.folders.remove(folder) {
             // An error means that it is not watched, which is the goal.
-            let _ = self.watcher.unwatch(&self.full(folder));
+            let _ = self.watcher.unwatch(&self.absolute_path(folder));
         }
     }
 
     fn walk(&self, folder: &Path) -> ScannedPaths {
         let mut walked = ScannedPaths::default();
-        let builder = Workspace::new(&self.root).matching(&self.full(folder), &self.pattern);
+        let builder = Workspace::new(&self.root)
+            .build_matching_walk(&self.absolute_path(folder), &self.pattern);
         for entry in builder.build().filter_map(Result::ok) {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let Some(path) = self.relative(entry.path()) else {
+            let Some(path) = self.relative_path(entry.path()) else {
                 continue;
             };
             match entry.file_type() {
@@ -347,15 +351,15 @@ impl WatchScanner {
             return true;
         }
         if self.rules.is_none() {
-            let mut builder = Workspace::new(&self.root).builder(&self.root);
-            builder.hidden(!self.pattern.hidden());
+            let mut builder = Workspace::new(&self.root).walk_builder(&self.root);
+            builder.hidden(!self.pattern.includes_hidden());
             self.rules = builder.build_matchers().pop();
         }
         let rules = self.rules.as_mut();
         rules.is_some_and(|rules| rules.matched(path, folder).is_ignore())
     }
 
-    fn full(&self, path: &Path) -> PathBuf {
+    fn absolute_path(&self, path: &Path) -> PathBuf {
         // Joining an empty path would append a `/`.
         if path.as_os_str().is_empty() {
             self.root.clone()
@@ -364,11 +368,11 @@ impl WatchScanner {
         }
     }
 
-    fn relative(&self, path: &Path) -> Option<PathBuf> {
+    fn relative_path(&self, path: &Path) -> Option<PathBuf> {
         path.strip_prefix(&self.root).ok().map(Path::to_owned)
     }
 
-    fn knows(&self, file: &Path) -> bool {
+    fn is_known(&self, file: &Path) -> bool {
         self.shared.files().contains(file)
     }
 
@@ -378,7 +382,7 @@ impl WatchScanner {
 }
 
 /// Returns the paths in a folder, including itself; paths sort by their parts, so they are contiguous.
-fn below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
+fn paths_below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
     let from = paths.range(folder.to_owned()..);
     from.take_while(|path| path.starts_with(folder))
         .cloned()
@@ -386,7 +390,7 @@ fn below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns whether only the content or metadata changed.
-fn is_content(kind: EventKind) -> bool {
+fn is_content_change(kind: EventKind) -> bool {
     matches!(
         kind,
         EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))
@@ -399,12 +403,12 @@ fn is_departure(kind: EventKind) -> bool {
     kind.is_remove() || kind == from
 }
 
-fn is_rules(path: &Path) -> bool {
+fn is_rules_file(path: &Path) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-fn is_out_of_reach(error: &std::io::Error) -> bool {
+fn is_inaccessible(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
 }

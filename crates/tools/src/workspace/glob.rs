@@ -1,6 +1,6 @@
 //! Search for files of a workspace by name.
 
-use super::{Workspace, off_thread, relative};
+use super::{Workspace, relative_path, run_blocking};
 use crate::{search::SearchError, watch::GlobPattern};
 
 impl Workspace {
@@ -8,18 +8,20 @@ impl Workspace {
     /// Hidden files match only if the glob names one.
     pub async fn glob(&self, glob: &str, limit: usize) -> Result<(Vec<String>, bool), SearchError> {
         let (workspace, glob) = (self.clone(), glob.to_owned());
-        off_thread(move |stop| {
-            workspace.readable()?;
+        run_blocking(move |stop| {
+            workspace.check_readable()?;
             let pattern = GlobPattern::parse(&glob, &workspace.root)?;
-            let builder = workspace.matching(workspace.start(), &pattern);
+            let builder = workspace.build_matching_walk(workspace.start_folder(), &pattern);
             let mut found = Vec::new();
             for entry in builder.build().filter_map(Result::ok) {
                 if stop.is_cancelled() {
                     break;
                 }
                 let file = entry.file_type().is_some_and(|kind| kind.is_file());
-                let path = relative(&workspace.root, entry.path());
-                if !file || !pattern.matches(path.as_ref()) || !workspace.filter.lets(entry.path())
+                let path = relative_path(&workspace.root, entry.path());
+                if !file
+                    || !pattern.matches(path.as_ref())
+                    || !workspace.filter.allows(entry.path())
                 {
                     continue;
                 }
@@ -58,7 +60,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let workspace = Workspace::new(dir.path()).only(|path| !path.ends_with("secret.rs"));
+        let workspace = Workspace::new(dir.path()).with_filter(|path| !path.ends_with("secret.rs"));
         for (glob, expected) in [
             ("**/*.rs", "a.rs src/b.rs src/deep/c.rs"),
             ("*.rs", "a.rs"),

@@ -24,17 +24,17 @@ impl Workspace {
     /// Returns the folders to walk, in the order the session names them. Reads the disk.
     pub(super) fn walk_roots(&self) -> Vec<WalkRoot> {
         let every = std::iter::once(&*self.root).chain(self.additional.iter().map(|it| &**it));
-        let every: Vec<_> = every.map(|path| (path, real(path))).collect();
+        let every: Vec<_> = every.map(|path| (path, resolve_links(path))).collect();
         let mut starts = match &self.part {
             WalkScope::Whole => every.clone(),
-            WalkScope::Top => vec![(&*self.root, real(&self.root))],
-            WalkScope::Folder(folder) => vec![(&**folder, real(folder))],
+            WalkScope::Top => vec![(&*self.root, resolve_links(&self.root))],
+            WalkScope::Folder(folder) => vec![(&**folder, resolve_links(folder))],
         };
         let mut seen = HashSet::new();
         starts.retain(|(_, real)| seen.insert(real.clone()));
         let roots = starts.into_iter().map(|(path, real)| WalkRoot {
             path: path.to_owned(),
-            others: inside(&real, &every),
+            others: directories_inside(&real, &every),
             real,
         });
         roots.collect()
@@ -58,13 +58,13 @@ impl WalkRoot {
 }
 
 /// Returns the directories that are inside a folder.
-fn inside(folder: &Path, every: &[(&Path, PathBuf)]) -> Vec<PathBuf> {
+fn directories_inside(folder: &Path, every: &[(&Path, PathBuf)]) -> Vec<PathBuf> {
     let every = every.iter().map(|(_, real)| real);
     let inside = every.filter(|real| *real != folder && real.starts_with(folder));
     inside.cloned().collect()
 }
 
 /// Resolves the links of a path; returns it unchanged if the disk cannot resolve it.
-fn real(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

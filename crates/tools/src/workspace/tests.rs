@@ -15,7 +15,7 @@ fn workspace(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Workspace) {
     (dir, workspace)
 }
 
-fn visited(workspace: &Workspace) -> (Vec<String>, WalkSummary) {
+fn visit_all(workspace: &Workspace) -> (Vec<String>, WalkSummary) {
     let mut paths = Vec::new();
     let walked = workspace.walk(&CancellationToken::new(), |path, _| {
         paths.push(path.to_owned());
@@ -45,7 +45,7 @@ fn a_walk_visits_only_text_files_in_order() {
     symlink(outside.path().join("secret"), dir.path().join("leak")).unwrap();
     symlink("b.rs", dir.path().join("same")).unwrap();
 
-    let (paths, walked) = visited(&workspace);
+    let (paths, walked) = visit_all(&workspace);
     assert_eq!(paths, ["a/b.rs", "a/z.rs", "b.rs", "latin"]);
     assert_eq!(walked.files, 4);
     assert_eq!(walked.note, None);
@@ -73,14 +73,14 @@ fn every_file_belongs_to_the_innermost_directory() {
         ..workspace
     };
     let work = work.with_directories(directories);
-    let (paths, walked) = visited(&work);
+    let (paths, walked) = visit_all(&work);
     let outside = top.join("a").display().to_string();
     assert_eq!(paths, ["b", ".inner/c", ".inner/deep/d", &outside]);
     assert_eq!(walked.files, 4);
     let note = walked.note.unwrap();
     assert!(note.contains("gone was not searched"), "{note}");
 
-    let (paths, _) = visited(&work.clone().folder(&top));
+    let (paths, _) = visit_all(&work.clone().folder(&top));
     assert_eq!(paths, [outside]);
 }
 
@@ -97,7 +97,7 @@ fn a_reached_limit_is_noted() {
             ..WalkLimits::default()
         },
     ] {
-        let (paths, walked) = visited(&Workspace {
+        let (paths, walked) = visit_all(&Workspace {
             limits,
             ..workspace.clone()
         });
@@ -112,7 +112,7 @@ fn a_reached_limit_is_noted() {
         },
         ..workspace
     };
-    assert_eq!(visited(&exactly).1.note, None);
+    assert_eq!(visit_all(&exactly).1.note, None);
 }
 
 #[test]
@@ -164,7 +164,7 @@ async fn grep_finds_lines_and_top_lists_names() {
         workspace.grep("(").await,
         Err(SearchError::Pattern(_))
     ));
-    assert_eq!(workspace.top().await.unwrap(), ["README.md", "src/"]);
+    assert_eq!(workspace.list_top().await.unwrap(), ["README.md", "src/"]);
 }
 
 /// A search folder by folder with one ranking returns the same hits in the same order as one search.
@@ -179,7 +179,7 @@ async fn parts_rank_like_the_whole() {
         ("pear/a.rs", b"pear"),
         ("pear/tests/b.rs", b"pear and apple pie"),
     ]);
-    let query = SearchQuery::words_of("apple pie");
+    let query = SearchQuery::from_text("apple pie");
     let (whole, _) = workspace.survey(query.clone(), 10).await.unwrap();
     let mut parts = Vec::new();
     for part in [

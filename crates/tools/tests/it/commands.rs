@@ -16,11 +16,11 @@ struct Heard {
 }
 
 impl CommandSink for Heard {
-    fn terminal(&mut self, _: &str) {
+    fn on_terminal(&mut self, _: &str) {
         panic!("this machine has no terminals");
     }
 
-    fn output(&mut self, chunk: &str) {
+    fn on_output(&mut self, chunk: &str) {
         self.text.lock().unwrap().push_str(chunk);
         self.more.notify_one();
     }
@@ -28,12 +28,12 @@ impl CommandSink for Heard {
 
 impl Heard {
     /// Waits for `count` process ids, one per line.
-    async fn pids(&self, count: usize) -> Vec<Pid> {
+    async fn wait_for_pids(&self, count: usize) -> Vec<Pid> {
         loop {
             let pids: Vec<_> = {
                 let text = self.text.lock().unwrap();
                 let whole = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
-                whole.lines().filter_map(pid).collect()
+                whole.lines().filter_map(parse_pid).collect()
             };
             if pids.len() >= count {
                 return pids;
@@ -43,7 +43,7 @@ impl Heard {
     }
 }
 
-fn pid(line: &str) -> Option<Pid> {
+fn parse_pid(line: &str) -> Option<Pid> {
     Pid::from_raw(line.trim().parse().ok()?)
 }
 
@@ -64,7 +64,7 @@ async fn run(spec: CommandSpec) -> Result<CommandExit, HostError> {
 }
 
 /// Returns whether a process is running. A zombie is not.
-fn runs(pid: Pid) -> bool {
+fn is_running(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let ended = stat.is_ok_and(|stat| {
         let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
@@ -74,8 +74,8 @@ fn runs(pid: Pid) -> bool {
 }
 
 /// Waits until none of them is running; only the test's own time limit bounds the wait.
-async fn gone(pids: &[Pid]) {
-    while pids.iter().any(|pid| runs(*pid)) {
+async fn wait_until_gone(pids: &[Pid]) {
+    while pids.iter().any(|pid| is_running(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -138,9 +138,9 @@ async fn dropping_the_future_ends_all_processes() {
     let mut sink = heard.clone();
     let pids = tokio::select! {
         exit = host.run(&session, shell(FAMILY), &mut sink) => panic!("it ended: {exit:?}"),
-        pids = heard.pids(3) => pids,
+        pids = heard.wait_for_pids(3) => pids,
     };
-    gone(&pids).await;
+    wait_until_gone(&pids).await;
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn background_process_ends_with_its_command() {
         .await;
     let exit = exit.unwrap();
     assert_eq!(exit.code, Some(0));
-    gone(&[pid(&exit.output).unwrap()]).await;
+    wait_until_gone(&[parse_pid(&exit.output).unwrap()]).await;
 }
 
 #[tokio::test]
@@ -163,9 +163,9 @@ async fn end_all_kills_commands_and_rejects_new_ones() {
         let (host, mut sink, session) = (host.clone(), heard.clone(), session.clone());
         async move { host.run(&session, shell(FAMILY), &mut sink).await }
     });
-    let pids = heard.pids(3).await;
+    let pids = heard.wait_for_pids(3).await;
     host.end_all();
-    gone(&pids).await;
+    wait_until_gone(&pids).await;
     let exit = task.await.unwrap().unwrap();
     assert_eq!(exit.signal.as_deref(), Some("SIGKILL"));
     let mut sink = Heard::default();
@@ -185,12 +185,12 @@ fn dropped_runtime_ends_its_commands() {
                 .run(&session, shell(FAMILY), &mut sink)
                 .await
         });
-        heard.pids(3).await
+        heard.wait_for_pids(3).await
     });
     drop(runtime);
     tokio::runtime::Runtime::new()
         .unwrap()
-        .block_on(gone(&pids));
+        .block_on(wait_until_gone(&pids));
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use harn_tools::{LocalHost, McpDeadlines, McpSettings, SessionMcpServers};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-fn session(host: &LocalHost, cwd: &Path) -> SessionMcpServers {
+fn session_servers(host: &LocalHost, cwd: &Path) -> SessionMcpServers {
     let path = std::env::vars_os().filter(|(key, _)| key == "PATH");
     let ours = [("HARN_SERVE_TOKEN", "let-me-in"), ("FROM", "outside")];
     let ours = ours.map(|(key, value)| (key.into(), value.into()));
@@ -33,7 +33,7 @@ fn session(host: &LocalHost, cwd: &Path) -> SessionMcpServers {
     })
 }
 
-fn small() -> McpServerSpec {
+fn small_server() -> McpServerSpec {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
     McpServerSpec {
         name: "small".to_owned(),
@@ -45,7 +45,7 @@ fn small() -> McpServerSpec {
     }
 }
 
-async fn stands(servers: &SessionMcpServers, state: McpState) -> McpServerStatus {
+async fn wait_for_state(servers: &SessionMcpServers, state: McpState) -> McpServerStatus {
     let mut changes = servers.changes();
     loop {
         match servers.statuses().pop() {
@@ -55,20 +55,20 @@ async fn stands(servers: &SessionMcpServers, state: McpState) -> McpServerStatus
     }
 }
 
-async fn text(servers: &SessionMcpServers, tool: &str, args: Value) -> String {
+async fn call_for_text(servers: &SessionMcpServers, tool: &str, args: Value) -> String {
     let output = servers.call(&format!("mcp__small__{tool}"), args).await;
     output.unwrap().raw.unwrap().as_str().unwrap().to_owned()
 }
 
 /// Returns the process ids of the server and of its child.
-async fn pids(servers: &SessionMcpServers) -> Vec<Pid> {
-    let pids = text(servers, "pids", json!({})).await;
+async fn fetch_pids(servers: &SessionMcpServers) -> Vec<Pid> {
+    let pids = call_for_text(servers, "pids", json!({})).await;
     let pids = pids.split(' ').map(|pid| pid.parse().unwrap());
     pids.filter_map(Pid::from_raw).collect()
 }
 
 /// Waits until none of them is running; only the test's own time limit bounds the wait.
-async fn gone(pids: &[Pid]) {
+async fn wait_until_gone(pids: &[Pid]) {
     let runs = |pid: &Pid| {
         // A zombie, which its parent (not this process) has not reaped yet, is not running.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
@@ -85,13 +85,17 @@ async fn mcp_process_gets_the_session_environment_without_the_token() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let servers = session(&LocalHost::new(), dir.path());
-    servers.add(vec![small()]);
-    servers.settled().await;
-    assert_eq!(stands(&servers, McpState::Ready).await.tools, Some(5));
-    let cwd = text(&servers, "where", json!({})).await;
+    let servers = session_servers(&LocalHost::new(), dir.path());
+    servers.add(vec![small_server()]);
+    servers.wait_until_settled().await;
+    assert_eq!(
+        wait_for_state(&servers, McpState::Ready).await.tools,
+        Some(5)
+    );
+    let cwd = call_for_text(&servers, "where", json!({})).await;
     assert_eq!(Path::new(&cwd), dir.path().canonicalize().unwrap());
-    let env: Value = serde_json::from_str(&text(&servers, "env", json!({})).await).unwrap();
+    let env: Value =
+        serde_json::from_str(&call_for_text(&servers, "env", json!({})).await).unwrap();
     assert_eq!(
         (&env["KEY"], &env["FROM"]),
         (&json!("hunter2"), &json!("outside"))
@@ -107,10 +111,10 @@ async fn close_ends_the_server_process_and_its_child() {
     if skip_without("python3") {
         return;
     }
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![small()]);
-    servers.settled().await;
-    let family = pids(&servers).await;
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![small_server()]);
+    servers.wait_until_settled().await;
+    let family = fetch_pids(&servers).await;
     // Also during a call that the server does not answer.
     let call = servers.call("mcp__small__sleep", json!({}));
     let close = async {
@@ -119,7 +123,7 @@ async fn close_ends_the_server_process_and_its_child() {
     };
     let (output, ()) = tokio::join!(call, close);
     assert!(output.is_err());
-    gone(&family).await;
+    wait_until_gone(&family).await;
 }
 
 #[tokio::test]
@@ -128,12 +132,12 @@ async fn host_end_all_ends_server_processes() {
         return;
     }
     let host = LocalHost::new();
-    let servers = session(&host, Path::new("/"));
-    servers.add(vec![small()]);
-    servers.settled().await;
-    let family = pids(&servers).await;
+    let servers = session_servers(&host, Path::new("/"));
+    servers.add(vec![small_server()]);
+    servers.wait_until_settled().await;
+    let family = fetch_pids(&servers).await;
     host.end_all();
-    gone(&family).await;
+    wait_until_gone(&family).await;
 }
 
 #[tokio::test]
@@ -141,23 +145,23 @@ async fn dead_server_process_is_restarted() {
     if skip_without("python3") {
         return;
     }
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![small()]);
-    servers.settled().await;
-    let first = pids(&servers).await;
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![small_server()]);
+    servers.wait_until_settled().await;
+    let first = fetch_pids(&servers).await;
     let error = servers.call("mcp__small__die", json!({"code": 7})).await;
     let error = error.unwrap_err().message;
     assert!(error.contains("went away during the call"), "{error}");
-    let status = stands(&servers, McpState::Failed).await;
+    let status = wait_for_state(&servers, McpState::Failed).await;
     // The server's child process still has the pipe open.
     let told = "its process ended (exit code 7)";
     assert_eq!(status.error.as_deref(), Some(told));
-    gone(&first).await;
+    wait_until_gone(&first).await;
     // The call waits for the restarted server.
-    let second = pids(&servers).await;
+    let second = fetch_pids(&servers).await;
     assert_ne!(first, second);
     servers.remove("small");
-    gone(&second).await;
+    wait_until_gone(&second).await;
 }
 
 /// The requests received over HTTP: each method with its key.
@@ -169,7 +173,7 @@ struct Heard {
 type Keyed = (String, Option<String>);
 
 /// Returns the response to a message, if it has one.
-fn answer(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
+fn answer_request(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
     let request: Value = serde_json::from_slice(body).unwrap();
     let method = request["method"].as_str().unwrap_or_default();
     let key = headers.get("x-key");
@@ -188,15 +192,15 @@ fn answer(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
     Some(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 }
 
-async fn as_json(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
-    match answer(&heard, &headers, &body) {
+async fn answer_as_json(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer_request(&heard, &headers, &body) {
         Some(answer) => (JSON, answer.to_string()).into_response(),
         None => StatusCode::ACCEPTED.into_response(),
     }
 }
 
-async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
-    let Some(answer) = answer(&heard, &headers, &body) else {
+async fn answer_as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(answer) = answer_request(&heard, &headers, &body) else {
         return StatusCode::ACCEPTED.into_response();
     };
     let before = json!({"jsonrpc": "2.0", "method": "notifications/message",
@@ -207,8 +211,12 @@ async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
 }
 
 /// Forgets its first session and returns the error that many servers return for that.
-async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
-    let Some(answer) = answer(&heard, &headers, &body) else {
+async fn answer_forgetting_a_session(
+    State(heard): State<Heard>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(answer) = answer_request(&heard, &headers, &body) else {
         return StatusCode::ACCEPTED.into_response();
     };
     let keys = heard.keys.lock().unwrap();
@@ -229,8 +237,8 @@ async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
 }
 
 /// Answers the handshake, then sends a tool list without an end.
-async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
-    match answer(&heard, &headers, &body) {
+async fn answer_endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
+    match answer_request(&heard, &headers, &body) {
         Some(answer) if answer["result"]["tools"].is_array() => {
             let piece = Bytes::from(vec![b' '; 1024 * 1024]);
             let pieces = stream::repeat(piece).map(Ok::<_, std::io::Error>);
@@ -261,10 +269,10 @@ async fn serve(heard: &Heard) -> String {
     };
     let away = async |to: RawQuery| Redirect::permanent(&to.0.unwrap());
     let router = Router::new()
-        .route("/mcp", post(as_json))
-        .route("/events", post(as_events))
-        .route("/forgetful", post(forgetful))
-        .route("/endless", post(endlessly))
+        .route("/mcp", post(answer_as_json))
+        .route("/events", post(answer_as_events))
+        .route("/forgetful", post(answer_forgetting_a_session))
+        .route("/endless", post(answer_endlessly))
         .route("/echo", any(echo))
         .route("/closed", any(challenge))
         .route("/moved", any(async || Redirect::permanent("/mcp")))
@@ -277,7 +285,7 @@ async fn serve(heard: &Heard) -> String {
     format!("http://{address}")
 }
 
-fn web(url: String) -> McpServerSpec {
+fn web_server(url: String) -> McpServerSpec {
     McpServerSpec {
         name: "web".to_owned(),
         transport: McpTransport::Http {
@@ -291,10 +299,10 @@ fn web(url: String) -> McpServerSpec {
 async fn http_server_receives_its_headers_with_each_request() {
     for path in ["/mcp", "/moved", "/events"] {
         let heard = Heard::default();
-        let servers = session(&LocalHost::new(), Path::new("/"));
-        servers.add(vec![web(serve(&heard).await + path)]);
-        servers.settled().await;
-        let status = stands(&servers, McpState::Ready).await;
+        let servers = session_servers(&LocalHost::new(), Path::new("/"));
+        servers.add(vec![web_server(serve(&heard).await + path)]);
+        servers.wait_until_settled().await;
+        let status = wait_for_state(&servers, McpState::Ready).await;
         assert_eq!((status.tools, status.error), (Some(1), None));
         let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
         assert_eq!(output.raw, Some(json!("hi from the web")));
@@ -314,9 +322,9 @@ async fn http_server_receives_its_headers_with_each_request() {
 #[tokio::test]
 async fn client_starts_a_new_session_when_the_server_forgot_it() {
     let heard = Heard::default();
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(serve(&heard).await + "/forgetful")]);
-    servers.settled().await;
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(serve(&heard).await + "/forgetful")]);
+    servers.wait_until_settled().await;
     let output = servers.call("mcp__web__hi", json!({})).await.unwrap();
     assert_eq!(output.raw, Some(json!("hi from the web")));
     let heard = heard.keys.lock().unwrap();
@@ -326,26 +334,37 @@ async fn client_starts_a_new_session_when_the_server_forgot_it() {
 
 #[tokio::test]
 async fn error_without_an_id_counts_as_an_answer() {
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(serve(&Heard::default()).await + "/nameless")]);
-    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(
+        serve(&Heard::default()).await + "/nameless",
+    )]);
+    let error = wait_for_state(&servers, McpState::Failed)
+        .await
+        .error
+        .unwrap();
     assert_eq!(error, "it refused: not today");
 }
 
 #[tokio::test]
 async fn error_of_an_http_server_is_reported_without_the_key() {
     let url = serve(&Heard::default()).await;
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(format!("{url}/echo"))]);
-    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(format!("{url}/echo"))]);
+    let error = wait_for_state(&servers, McpState::Failed)
+        .await
+        .error
+        .unwrap();
     assert!(error.contains("HTTP 400"), "{error}");
     assert!(
         error.contains("wrong key") && !error.contains("hunter2"),
         "{error}"
     );
 
-    servers.add(vec![web(format!("{url}/closed"))]);
-    let error = stands(&servers, McpState::GivenUp).await.error.unwrap();
+    servers.add(vec![web_server(format!("{url}/closed"))]);
+    let error = wait_for_state(&servers, McpState::GivenUp)
+        .await
+        .error
+        .unwrap();
     assert!(error.contains("does not let us in"), "{error}");
 }
 
@@ -355,9 +374,12 @@ async fn redirect_to_another_origin_is_not_followed() {
     let other = serve(&elsewhere).await;
     let url = serve(&heard).await;
     let away = format!("{url}/away?{other}/mcp");
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(away)]);
-    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(away)]);
+    let error = wait_for_state(&servers, McpState::Failed)
+        .await
+        .error
+        .unwrap();
     assert!(error.contains("HTTP 308"), "{error}");
     assert_eq!(*elsewhere.keys.lock().unwrap(), []);
 }
@@ -365,9 +387,12 @@ async fn redirect_to_another_origin_is_not_followed() {
 #[tokio::test]
 async fn endless_answer_fails_at_the_size_limit() {
     let url = serve(&Heard::default()).await;
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(format!("{url}/endless"))]);
-    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(format!("{url}/endless"))]);
+    let error = wait_for_state(&servers, McpState::Failed)
+        .await
+        .error
+        .unwrap();
     let told = "a request to it failed: it sent a message larger than 16 MiB";
     assert_eq!(error, told);
 }
@@ -377,9 +402,14 @@ async fn unreachable_http_server_is_reported_without_the_key() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let servers = session(&LocalHost::new(), Path::new("/"));
-    servers.add(vec![web(format!("http://{address}/mcp?key=opensesame"))]);
-    let error = stands(&servers, McpState::Failed).await.error.unwrap();
+    let servers = session_servers(&LocalHost::new(), Path::new("/"));
+    servers.add(vec![web_server(format!(
+        "http://{address}/mcp?key=opensesame"
+    ))]);
+    let error = wait_for_state(&servers, McpState::Failed)
+        .await
+        .error
+        .unwrap();
     assert!(error.starts_with("a request to it failed: "), "{error}");
     assert!(error.to_lowercase().contains("refused"), "{error}");
     assert!(!error.contains("opensesame"), "{error}");

@@ -26,7 +26,7 @@ const SECRET: &str = "what is outside";
 /// All entries below a directory: path, text, inode and timestamps.
 type Tree = BTreeMap<PathBuf, (Option<String>, u64, [i64; 4])>;
 
-fn tree(folder: &Path, into: &mut Tree) {
+fn read_tree(folder: &Path, into: &mut Tree) {
     let meta = fs::symlink_metadata(folder).unwrap();
     let text = meta.is_file().then(|| fs::read_to_string(folder).unwrap());
     let times = [
@@ -38,13 +38,13 @@ fn tree(folder: &Path, into: &mut Tree) {
     into.insert(folder.to_owned(), (text, meta.ino(), times));
     if meta.is_dir() {
         for entry in fs::read_dir(folder).unwrap() {
-            tree(&entry.unwrap().path(), into);
+            read_tree(&entry.unwrap().path(), into);
         }
     }
 }
 
 /// Swaps links until `stop` is set, and returns the number of swaps.
-fn swap(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
+fn swap_links(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
     let exchange = |a: &Path, b: &Path| {
         renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
     };
@@ -71,7 +71,7 @@ fn swap(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
     swaps
 }
 
-fn place(root: &Path, path: &str) -> RootedPath {
+fn locate_inside(root: &Path, path: &str) -> RootedPath {
     let roots = SessionRoots::new(vec![root.to_owned()], Vec::new());
     let located = locate(&roots, path, &DiskProbe);
     assert_eq!(located.standing, PathScope::Inside);
@@ -120,14 +120,14 @@ async fn nothing_outside_changes_while_links_are_swapped() {
     symlink(&outside, root.join("aside")).unwrap();
     symlink(".git", root.join("git")).unwrap();
     // The paths are located before the swaps, as when a permission is given.
-    let file = place(&root, "work/file.txt");
+    let file = locate_inside(&root, "work/file.txt");
     let new: Vec<_> = (0..64)
-        .map(|n| place(&root, &format!("work/made/{n}/file.txt")))
+        .map(|n| locate_inside(&root, &format!("work/made/{n}/file.txt")))
         .collect();
     let kept = |base: &Path| {
         let mut all = Tree::new();
-        tree(&base.join("outside"), &mut all);
-        tree(&base.join("root/.git"), &mut all);
+        read_tree(&base.join("outside"), &mut all);
+        read_tree(&base.join("root/.git"), &mut all);
         all
     };
     let before = kept(&base);
@@ -135,7 +135,7 @@ async fn nothing_outside_changes_while_links_are_swapped() {
     let stop = Arc::new(AtomicBool::new(false));
     let swapper = std::thread::spawn({
         let (root, outside, stop) = (root.clone(), outside.clone(), stop.clone());
-        move || swap(&root, &outside, &stop)
+        move || swap_links(&root, &outside, &stop)
     });
     let writer = tokio::spawn({
         let stop = stop.clone();

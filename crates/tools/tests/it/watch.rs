@@ -63,7 +63,7 @@ impl Scene {
     }
 
     /// Waits until all of these were reported and returns the others.
-    async fn until(&mut self, expected: &[&str]) -> Vec<String> {
+    async fn wait_for_events(&mut self, expected: &[&str]) -> Vec<String> {
         while !expected
             .iter()
             .all(|one| self.told.iter().any(|told| told == one))
@@ -113,7 +113,7 @@ async fn only_matching_files_are_reported() {
     // The system reports in order, so every earlier event has arrived when this one does.
     write(&scene.path("a.rs"), "last");
     let others = scene
-        .until(&["modify src/b.rs", "create src/new.rs", "modify a.rs"])
+        .wait_for_events(&["modify src/b.rs", "create src/new.rs", "modify a.rs"])
         .await;
     assert_eq!(others, NONE);
     assert_eq!(scene.watch.files().len(), 3);
@@ -124,13 +124,13 @@ async fn files_in_new_directories_are_reported() {
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
     // All at once, before the directories can be watched.
     write(&scene.path("n/m/deep/1.rs"), "one");
-    let others = scene.until(&["create n/m/deep/1.rs"]).await;
+    let others = scene.wait_for_events(&["create n/m/deep/1.rs"]).await;
     assert_eq!(others, NONE);
     // The new directories are watched from now on.
     write(&scene.path("n/m/2.rs"), "two");
     write(&scene.path("n/m/deep/1.rs"), "one, again");
     scene
-        .until(&["create n/m/2.rs", "modify n/m/deep/1.rs"])
+        .wait_for_events(&["create n/m/2.rs", "modify n/m/deep/1.rs"])
         .await;
     assert_eq!(scene.watch.files().len(), 3);
 }
@@ -147,13 +147,13 @@ async fn removed_files_and_directories_are_reported() {
     fs::remove_file(scene.path("a.rs")).unwrap();
     fs::remove_dir_all(scene.path("d")).unwrap();
     let gone = ["remove a.rs", "remove d/b.rs", "remove d/e/c.rs"];
-    assert_eq!(scene.until(&gone).await, NONE);
+    assert_eq!(scene.wait_for_events(&gone).await, NONE);
     assert_eq!(scene.watch.files().len(), 0);
     // The same directory is created again.
     write(&scene.path("d/e/c.rs"), "back");
-    assert_eq!(scene.until(&["create d/e/c.rs"]).await, NONE);
+    assert_eq!(scene.wait_for_events(&["create d/e/c.rs"]).await, NONE);
     write(&scene.path("d/e/c.rs"), "and watched");
-    scene.until(&["modify d/e/c.rs"]).await;
+    scene.wait_for_events(&["modify d/e/c.rs"]).await;
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn rename_is_one_event_with_both_names() {
             assert_eq!(event.raw_kind, "Modify(Name(Both))");
             return;
         }
-        scene.until(&[&format!("create {to}")]).await;
+        scene.wait_for_events(&[&format!("create {to}")]).await;
     }
     panic!("never told as a rename");
 }
@@ -184,7 +184,7 @@ async fn moved_directory_is_watched_at_its_new_path() {
         scene.next().await;
     }
     write(&scene.path("f/e/b.rs"), "here");
-    scene.until(&["modify f/e/b.rs"]).await;
+    scene.wait_for_events(&["modify f/e/b.rs"]).await;
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn replaced_file_is_reported_as_modified() {
     let mut scene = Scene::new(&[("a.rs", "old"), ("b.rs", "old")], "*.rs").await;
     write(&scene.path("a.rs.tmp"), "new");
     fs::rename(scene.path("a.rs.tmp"), scene.path("a.rs")).unwrap();
-    assert_eq!(scene.until(&["modify a.rs"]).await, NONE);
+    assert_eq!(scene.wait_for_events(&["modify a.rs"]).await, NONE);
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn burst_reports_each_path_once() {
         fs::remove_file(scene.path("short.rs")).unwrap();
     }
     write(&scene.path("z.rs"), "");
-    scene.until(&["modify a.rs", "create z.rs"]).await;
+    scene.wait_for_events(&["modify a.rs", "create z.rs"]).await;
     // The number of bursts depends on the machine; that a burst has each path once does not.
     write(&scene.path("a.rs"), "1");
     write(&scene.path("a.rs"), "2");
@@ -226,7 +226,7 @@ async fn dropped_call_loses_no_event() {
             () = tokio::task::yield_now() => {}
         }
     }
-    assert_eq!(scene.until(&["create b.rs"]).await, NONE);
+    assert_eq!(scene.wait_for_events(&["create b.rs"]).await, NONE);
 }
 
 #[tokio::test]
@@ -237,10 +237,10 @@ async fn links_are_not_followed() {
     std::os::unix::fs::symlink(outside.path(), scene.path("out")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("secret.rs"), scene.path("s.rs")).unwrap();
     write(&scene.path("a.rs"), "first");
-    assert_eq!(scene.until(&["modify a.rs"]).await, NONE);
+    assert_eq!(scene.wait_for_events(&["modify a.rs"]).await, NONE);
     write(&outside.path().join("secret.rs"), "changed");
     write(&scene.path("b.rs"), "");
-    assert_eq!(scene.until(&["create b.rs"]).await, NONE);
+    assert_eq!(scene.wait_for_events(&["create b.rs"]).await, NONE);
     assert_eq!(scene.watch.files().len(), 2);
 }
 

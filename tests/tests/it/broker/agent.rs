@@ -14,7 +14,7 @@ use crate::broker::case::Question;
 pub(crate) type Ran = Arc<Mutex<Vec<(usize, Value)>>>;
 
 /// Returns an agent that asks these questions.
-pub(crate) fn asking(questions: &[Question], ran: &Ran) -> ScriptedAgent {
+pub(crate) fn agent_that_asks(questions: &[Question], ran: &Ran) -> ScriptedAgent {
     let questions: Arc<[Question]> = questions.into();
     let ran = ran.clone();
     ScriptedAgent::new(move |cx| {
@@ -52,7 +52,7 @@ fn ask<'a>(
         if depth > 0 {
             let worker = cx.worker(format!("w{number}-{depth}"));
             let worker = worker.task(format!("{number} {}", depth - 1));
-            worker.start().await?.finished().await;
+            worker.start().await?.wait_until_finished().await;
             return Ok(());
         }
         let tool = cx.tool(format!("act-{number}"));

@@ -105,7 +105,7 @@ pub(crate) const ALL: [Answer; 37] = [
 
 impl Answer {
     /// Returns the effect that the contract gives this answer.
-    pub(crate) fn worth(self, profile: &str) -> Worth {
+    pub(crate) fn expected_effect(self, profile: &str) -> Worth {
         match self {
             AllowOnce | AllowSession | AllowAlways => Worth::Runs,
             Granted | GrantedWithArgs | GrantedAndChosen | ChosenAndRecorded => Worth::Runs,
@@ -132,7 +132,7 @@ impl Answer {
             AllowSession => json!({"outcome": selected("allow_session")}),
             AllowAlways => json!({"outcome": selected("allow_always")}),
             Granted => json!({"granted": true}),
-            GrantedWithArgs => json!({"granted": true, "args": rewritten(number)}),
+            GrantedWithArgs => json!({"granted": true, "args": rewritten_arguments(number)}),
             GrantedAndChosen => json!({"granted": true, "outcome": selected("allow_session")}),
             ChosenAndRecorded => json!({
                 "outcome": selected("allow_once"),
@@ -156,7 +156,9 @@ impl Answer {
             GrantedText => json!({"granted": "true"}),
             GrantedNull => json!({"granted": null, "outcome": selected("allow_once")}),
             NullOption => json!({"outcome": {"outcome": "selected", "optionId": null}}),
-            ArgsAlone => json!({"outcome": selected("allow_once"), "args": rewritten(number)}),
+            ArgsAlone => {
+                json!({"outcome": selected("allow_once"), "args": rewritten_arguments(number)})
+            }
             ArgsList => json!({"granted": true, "args": [1]}),
             GrantedAndRejected => json!({"granted": true, "outcome": selected("reject_once")}),
             RefusedAndAllowed => json!({"granted": false, "outcome": selected("allow_once")}),
@@ -168,8 +170,8 @@ impl Answer {
                 "outcome": selected("allow_once"),
                 "_meta": {"harn": {"permissionDecision": {"outcome": "rejected"}}},
             }),
-            Error => return failure(id, -32603, "no window to ask in"),
-            NotFound => return failure(id, -32601, "Method not found"),
+            Error => return error_line(id, -32603, "no window to ask in"),
+            NotFound => return error_line(id, -32601, "Method not found"),
             ResultAndError => {
                 let error = json!({"code": -32603, "message": "both"});
                 let result = json!({"outcome": selected("allow_once")});
@@ -189,18 +191,18 @@ impl Answer {
     /// Returns the arguments that the call runs with after this answer.
     pub(crate) fn arguments(self, number: usize) -> Value {
         match self {
-            GrantedWithArgs => rewritten(number),
+            GrantedWithArgs => rewritten_arguments(number),
             _ => json!({"number": number}),
         }
     }
 }
 
-fn failure(id: &Value, code: i32, message: &str) -> String {
+fn error_line(id: &Value, code: i32, message: &str) -> String {
     let error = json!({"code": code, "message": message});
     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
 }
 
-fn rewritten(number: usize) -> Value {
+fn rewritten_arguments(number: usize) -> Value {
     json!({"number": number, "by": "the client"})
 }
 

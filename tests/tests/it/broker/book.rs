@@ -25,7 +25,7 @@ impl RuleBook for Book {
         Ok(self.grants.lock().unwrap().clone())
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         true
     }
 

@@ -26,7 +26,7 @@ async fn check(case: Case) {
     stage.play().await;
     stage.close().await;
 
-    let session = stage.test.hub().live(&stage.session).unwrap();
+    let session = stage.test.hub().live_session(&stage.session).unwrap();
     assert!(session.view().open_turn.is_none());
     let mut ran: BTreeMap<usize, Value> = BTreeMap::new();
     for (number, arguments) in std::mem::take(&mut *stage.ran.lock().unwrap()) {
@@ -81,7 +81,7 @@ async fn check(case: Case) {
     );
 }
 
-fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+fn run_with_paused_clock<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -109,7 +109,7 @@ proptest! {
 
     #[test]
     fn call_runs_only_after_explicit_approval_and_each_question_is_settled_once(case in case()) {
-        in_no_time(check(case));
+        run_with_paused_clock(check(case));
     }
 }
 
@@ -141,11 +141,11 @@ fn every_answer_has_the_effect_in_the_table() {
             let questions = questions.map(|(depth, script)| question(depth % 2, script));
             let mut questions: Vec<_> = questions.collect();
             // A cancel ends the turn: later questions are not asked.
-            if answer.worth(profile) == Worth::Cancels {
+            if answer.expected_effect(profile) == Worth::Cancels {
                 questions.truncate(1);
             }
             let company = Company::Alone;
-            in_no_time(check(Case {
+            run_with_paused_clock(check(Case {
                 profile,
                 questions,
                 company,
@@ -166,7 +166,7 @@ fn failed_answer_of_another_client_leaves_the_question_open() {
                 ..question(0, &[Answer::AllowOnce])
             }];
             let company = Company::Two;
-            in_no_time(check(Case {
+            run_with_paused_clock(check(Case {
                 profile,
                 questions,
                 company,

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use harn_model::SessionId;
 use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 use crate::broker::{
-    agent::{Ran, asking, title},
+    agent::{Ran, agent_that_asks, title},
     answer::{Answer, Worth},
     book::Book,
     case::{Case, Company, Parting},
@@ -44,7 +44,7 @@ struct Seat {
 }
 
 impl Seat {
-    fn see(&mut self, update: &Value) {
+    fn record_update(&mut self, update: &Value) {
         let call = update["toolCallId"].as_str().unwrap_or_default();
         match update["sessionUpdate"].as_str() {
             Some("tool_call") => {
@@ -85,7 +85,7 @@ impl Stage {
     /// Opens a session and sends the prompt.
     pub(crate) async fn open(case: Case) -> Self {
         let ran = Ran::default();
-        let agent = asking(&case.questions, &ran);
+        let agent = agent_that_asks(&case.questions, &ran);
         let book: Arc<Book> = Arc::default();
         let builder = TestHub::builder(agent).config(move |config| {
             config.rules = book.clone();
@@ -110,9 +110,9 @@ impl Stage {
             answers: 0,
         };
         if matches!(stage.case.company, Company::Two | Company::Race) {
-            stage.come().await;
+            stage.connect_second().await;
         }
-        stage.listen().await;
+        stage.read_all().await;
         let prompt = json!([{"type": "text", "text": "go"}]);
         let params = json!({"sessionId": stage.session.as_str(), "prompt": prompt});
         if let Some(first) = &mut stage.seats[FIRST] {
@@ -125,26 +125,26 @@ impl Stage {
     pub(crate) async fn play(&mut self) {
         // Each round sends or settles something; there are a few dozen at most.
         for _ in 0..500 {
-            self.listen().await;
+            self.read_all().await;
             if self.is_over() {
                 return;
             }
-            let due = self.next();
+            let due = self.next_answer();
             match self.case.company {
                 Company::Leaves(after, how) if self.is_time_to_go(after, due) => {
-                    self.go(due, how).await;
+                    self.disconnect_first(due, how).await;
                 }
                 Company::Returns(after, how) if self.is_time_to_go(after, due) => {
-                    self.go(due, how).await;
-                    self.come().await;
+                    self.disconnect_first(due, how).await;
+                    self.connect_second().await;
                 }
                 _ => match due {
                     Some((number, _)) if matches!(self.case.company, Company::Race) => {
-                        self.race(number).await;
+                        self.answer_from_both(number).await;
                     }
                     Some((number, seat)) => {
-                        let answers = self.say(seat, number).await;
-                        self.count(number, &[(seat, answers)], true);
+                        let answers = self.send_answers(seat, number).await;
+                        self.record_expectation(number, &[(seat, answers)], true);
                     }
                     None => self.expire().await,
                 },
@@ -169,7 +169,7 @@ impl Stage {
     }
 
     fn is_over(&self) -> bool {
-        let session = self.test.hub().live(&self.session).unwrap();
+        let session = self.test.hub().live_session(&self.session).unwrap();
         session.view().open_turn.is_none()
     }
 
@@ -179,13 +179,13 @@ impl Stage {
     }
 
     /// Reads all messages that are available.
-    async fn listen(&mut self) {
+    async fn read_all(&mut self) {
         loop {
             let mut heard = false;
             for seat in [FIRST, SECOND] {
-                while let Some(message) = self.hear(seat).await {
+                while let Some(message) = self.read_next(seat).await {
                     heard = true;
-                    self.take(seat, message);
+                    self.record_message(seat, message);
                 }
             }
             if !heard {
@@ -194,12 +194,12 @@ impl Stage {
         }
     }
 
-    async fn hear(&mut self, seat: usize) -> Option<MessageFromAgent> {
+    async fn read_next(&mut self, seat: usize) -> Option<MessageFromAgent> {
         let seat = self.seats[seat].as_mut()?;
         tokio::time::timeout(SILENCE, seat.client.next()).await.ok()
     }
 
-    fn take(&mut self, at: usize, message: MessageFromAgent) {
+    fn record_message(&mut self, at: usize, message: MessageFromAgent) {
         let Some(seat) = &mut self.seats[at] else {
             return;
         };
@@ -223,12 +223,12 @@ impl Stage {
             }
             // Errors for lines that are no messages, and the other updates of a session.
             MessageFromAgent::Response { id, .. } => assert_eq!(id, Value::Null),
-            MessageFromAgent::Notification { params, .. } => seat.see(&params["update"]),
+            MessageFromAgent::Notification { params, .. } => seat.record_update(&params["update"]),
         }
     }
 
     /// Returns the question to answer next and the client that answers it.
-    fn next(&self) -> Option<(usize, usize)> {
+    fn next_answer(&self) -> Option<(usize, usize)> {
         let seats = self.seats.iter().enumerate();
         let seats = seats.filter_map(|(at, seat)| Some((at, seat.as_ref()?)));
         let due = seats.flat_map(|(at, seat)| {
@@ -251,7 +251,7 @@ impl Stage {
     }
 
     /// Sends all answers of a client to a question and returns them.
-    async fn say(&mut self, at: usize, number: usize) -> Vec<Answer> {
+    async fn send_answers(&mut self, at: usize, number: usize) -> Vec<Answer> {
         let question = &self.case.questions[number];
         let script = [&question.first, &question.second][at].clone();
         let Some(seat) = &mut self.seats[at] else {
@@ -272,34 +272,34 @@ impl Stage {
     }
 
     /// Both clients answer before either receives a reaction.
-    async fn race(&mut self, number: usize) {
+    async fn answer_from_both(&mut self, number: usize) {
         let order = match self.case.questions[number].second_is_faster {
             true => [SECOND, FIRST],
             false => [FIRST, SECOND],
         };
         let mut said = Vec::new();
         for seat in order {
-            said.push((seat, self.say(seat, number).await));
+            said.push((seat, self.send_answers(seat, number).await));
         }
-        self.count(number, &said, true);
+        self.record_expectation(number, &said, true);
     }
 
     /// Records the result that these answers must have. Of each client the first valid answer counts; of
     /// several clients, any of their answers may count, but a failure counts only from the client that
     /// prompted. `heard` is whether the answers were received for certain.
-    fn count(&mut self, number: usize, said: &[(usize, Vec<Answer>)], heard: bool) {
+    fn record_expectation(&mut self, number: usize, said: &[(usize, Vec<Answer>)], heard: bool) {
         let profile = self.case.profile;
         let firsts = said.iter().filter_map(|(seat, answers)| {
             let mut answers = answers.iter().copied();
-            let first = answers.find(|answer| answer.worth(profile) != Worth::Nothing)?;
-            (*seat == FIRST || first.worth(profile) != Worth::Fails).then_some(first)
+            let first = answers.find(|answer| answer.expected_effect(profile) != Worth::Nothing)?;
+            (*seat == FIRST || first.expected_effect(profile) != Worth::Fails).then_some(first)
         });
         let firsts: Vec<_> = firsts.collect();
         if firsts.is_empty() || !self.known[number].open || self.cancelled == Some(true) {
             return;
         }
-        let runs = |answer: &Answer| answer.worth(profile) == Worth::Runs;
-        let cancels = |answer: &Answer| answer.worth(profile) == Worth::Cancels;
+        let runs = |answer: &Answer| answer.expected_effect(profile) == Worth::Runs;
+        let cancels = |answer: &Answer| answer.expected_effect(profile) == Worth::Cancels;
         let certain = heard && self.cancelled == Some(false);
         let known = &mut self.known[number];
         known.open = false;
@@ -312,11 +312,11 @@ impl Stage {
     }
 
     /// Disconnects the first client, which may send a last answer before.
-    async fn go(&mut self, due: Option<(usize, usize)>, how: Parting) {
+    async fn disconnect_first(&mut self, due: Option<(usize, usize)>, how: Parting) {
         self.stays = false;
         if let Some((number, _)) = due.filter(|_| how.in_a_hurry) {
-            let answers = self.say(FIRST, number).await;
-            self.count(number, &[(FIRST, answers)], false);
+            let answers = self.send_answers(FIRST, number).await;
+            self.record_expectation(number, &[(FIRST, answers)], false);
         }
         if let Some(seat) = self.seats[FIRST].take() {
             match how.rudely {
@@ -331,10 +331,10 @@ impl Stage {
     }
 
     /// Connects the second client.
-    async fn come(&mut self) {
+    async fn connect_second(&mut self) {
         let mut seat = connect(&self.test, self.case.profile).await;
         let past = load(&mut seat.client, &self.test, &self.session).await;
-        past.iter().for_each(|update| seat.see(update));
+        past.iter().for_each(|update| seat.record_update(update));
         self.seats[SECOND] = Some(seat);
     }
 
@@ -346,10 +346,12 @@ impl Stage {
 }
 
 async fn connect(test: &TestHub, profile: &str) -> Seat {
-    let mut client = test.connect().patience(DEADLINE * 10);
+    let mut client = test.connect().with_patience(DEADLINE * 10);
     let wishes = json!({"profile": profile});
     let wishes = wishes.as_object().map_or_else(Map::new, Clone::clone);
-    client.request("initialize", hello(&wishes)).await;
+    client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     Seat {
         client,
         asked: BTreeMap::new(),
@@ -363,7 +365,7 @@ async fn load(client: &mut StrictClient, test: &TestHub, session: &SessionId) ->
     let cwd = test.workspace();
     let params = json!({"sessionId": session.as_str(), "cwd": cwd, "mcpServers": []});
     let id = client.send_request("session/load", params).await;
-    client.updates_until(&id).await.0
+    client.collect_updates_until(&id).await.0
 }
 
 /// Returns the updates that a new client receives. Fails if the client receives a question.

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use crate::golden::{open, prompt};
 
 /// Returns the first text chunk of the agent.
-async fn said(host: &mut FakeHost, client: &mut StrictClient, id: &Value) -> String {
+async fn read_agent_text(host: &mut FakeHost, client: &mut StrictClient, id: &Value) -> String {
     let (updates, _) = host.serve(client, id).await;
     let mut said = updates
         .iter()
@@ -36,12 +36,14 @@ async fn every_form_of_an_answer_is_read() {
         let method = form.method.name();
         let test = TestHub::new(asking_agent());
         let mut client = test.connect();
-        client.request("initialize", FakeHost::hello()).await;
+        client
+            .request("initialize", FakeHost::initialize_params())
+            .await;
         let session = open(&mut client, &test).await;
         let id = prompt(&mut client, &session, method).await;
         let answer = HostAnswer::Result(form.answer);
-        let mut host = FakeHost::new().answering(form.method, answer);
-        let heard = said(&mut host, &mut client, &id).await;
+        let mut host = FakeHost::new().with_answer(form.method, answer);
+        let heard = read_agent_text(&mut host, &mut client, &id).await;
         client.close().await;
         // Every form is parsed to the same value.
         let heard: Value = serde_json::from_str(&heard).unwrap();
@@ -61,7 +63,9 @@ async fn a_command_is_run_by_the_host() {
     let rules = "auto_approve = [\"*\"]";
     let test = TestHub::builder(asking_agent()).rules(rules).build();
     let mut client = test.connect();
-    client.request("initialize", FakeHost::hello()).await;
+    client
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let session = open(&mut client, &test).await;
     let mut host = FakeHost::new();
     for args in [
@@ -70,7 +74,7 @@ async fn a_command_is_run_by_the_host() {
     ] {
         let text = format!("host/call process.exec {args}");
         let id = prompt(&mut client, &session, &text).await;
-        let heard = said(&mut host, &mut client, &id).await;
+        let heard = read_agent_text(&mut host, &mut client, &id).await;
         assert!(heard.contains(r#""stdout":"done\n""#), "{heard}");
     }
     client.close().await;
@@ -93,7 +97,9 @@ async fn a_request_is_withdrawn_with_its_turn() {
         }
     }));
     let mut client = test.connect();
-    client.request("initialize", FakeHost::hello()).await;
+    client
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Look").await;
     let (ask, params) = client.expect_request("host/tools/list").await;
@@ -104,7 +110,7 @@ async fn a_request_is_withdrawn_with_its_turn() {
     client.expect_notification("$/cancel_request").await;
     client.respond_error(&ask, -32800, "cancelled").await;
     seen.notify_one();
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
     check_transcript("bridge-cancelled", test.recorder());
@@ -118,7 +124,9 @@ async fn skills_update_reaches_every_session() {
         .config(move |config| config.equip = shared.clone())
         .build();
     let mut client = test.connect();
-    client.request("initialize", FakeHost::hello()).await;
+    client
+        .request("initialize", FakeHost::initialize_params())
+        .await;
     let first = open(&mut client, &test).await;
     let second = open(&mut client, &test).await;
     client.notify("skills/update", json!({})).await;
@@ -126,11 +134,11 @@ async fn skills_update_reaches_every_session() {
     let mut host = FakeHost::new();
     for session in [&first, &second] {
         let id = prompt(&mut client, session, "skills/list").await;
-        said(&mut host, &mut client, &id).await;
+        read_agent_text(&mut host, &mut client, &id).await;
     }
     for session in [&first, &second] {
         let id = SessionId::from(session.as_str().unwrap());
-        assert_eq!(equip.skills_updated(&id), 1);
+        assert_eq!(equip.skill_update_count(&id), 1);
     }
     client.close().await;
     check_transcript("bridge-skills-update", test.recorder());

@@ -9,7 +9,7 @@ use harn_tests::check_transcript;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 #[tokio::test]
 async fn cancel_stops_a_running_turn_and_no_later_one() {
@@ -24,7 +24,7 @@ async fn cancel_stops_a_running_turn_and_no_later_one() {
     });
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let cancel = json!({"sessionId": session});
 
@@ -32,7 +32,7 @@ async fn cancel_stops_a_running_turn_and_no_later_one() {
     client.expect_update_of("agent_message_chunk").await;
     client.expect_update_of("tool_call").await;
     client.notify("session/cancel", cancel.clone()).await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
     let left = updates.iter().find(|u| u["status"] == "failed").unwrap();
     assert_eq!(left["_meta"]["harn"]["errorCategory"], "cancelled");
@@ -42,7 +42,7 @@ async fn cancel_stops_a_running_turn_and_no_later_one() {
     let told = client.expect_event_of("control_outcome").await;
     assert_eq!(told["reason"], "no_active_prompt");
     let id = prompt(&mut client, &session, "quick").await;
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
 
     // The same with the id of the request.
@@ -51,7 +51,7 @@ async fn cancel_stops_a_running_turn_and_no_later_one() {
     client.expect_update_of("tool_call").await;
     let request = json!({"requestId": id});
     client.notify("$/cancel_request", request).await;
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
     check_transcript("cancel", test.recorder());
@@ -72,7 +72,7 @@ async fn cancel_request_returns_its_outcome() {
     });
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let by = json!({"harn": {"actor": {"clientId": "desk", "role": "reviewer"}}});
     let cancel = json!({"sessionId": session, "_meta": by});
@@ -98,7 +98,7 @@ async fn cancel_request_returns_its_outcome() {
         );
     }
     go.notify_one();
-    let (_, result) = client.updates_until(&turn).await;
+    let (_, result) = client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
     check_transcript("cancel-request", test.recorder());
@@ -120,14 +120,14 @@ async fn cancel_removes_the_queued_prompt_of_its_sender() {
     let test = TestHub::new(agent);
     let (hub, apart) = (test.hub().clone(), Recorder::default());
     let mut other = StrictClient::in_memory(hub, AcpConfig::default(), apart);
-    meet(&mut other).await;
+    initialize(&mut other).await;
     let session = open(&mut other, &test).await;
     let theirs = prompt(&mut other, &session, "one").await;
     other.expect_update_of("agent_message_chunk").await;
 
     let mut client = test.connect();
-    meet(&mut client).await;
-    let params = existing(&session, &test.workspace());
+    initialize(&mut client).await;
+    let params = existing_session_params(&session, &test.workspace());
     client.request("session/resume", params).await;
     // The client that began the turn is the controller until another one takes over.
     let takeover = json!({"sessionId": session, "clientId": "two"});
@@ -143,7 +143,7 @@ async fn cancel_removes_the_queued_prompt_of_its_sender() {
     assert_eq!(result["stopReason"], "cancelled");
     client.expect_event_of("control_outcome").await;
     go.notify_one();
-    let (_, result) = other.updates_until(&theirs).await;
+    let (_, result) = other.collect_updates_until(&theirs).await;
     assert_eq!(result["stopReason"], "end_turn");
     client.expect_update_of("session_info_update").await;
     other.hang_up().await;

@@ -3,28 +3,28 @@
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Map, Value, json};
 
-use crate::golden::{existing, open, prompt, turn::worker};
+use crate::golden::{existing_session_params, open, prompt, turn::working_hub};
 
 /// Sends `initialize` as a client with event ids, in this profile.
-async fn meet(client: &mut StrictClient, profile: &str) {
+async fn initialize(client: &mut StrictClient, profile: &str) {
     let wishes = [("eventIds", json!(true)), ("profile", json!(profile))];
     let wishes = wishes.map(|(name, value)| (name.to_owned(), value));
     client
-        .request("initialize", hello(&Map::from_iter(wishes)))
+        .request("initialize", initialize_params(&Map::from_iter(wishes)))
         .await;
 }
 
 /// Returns the params that open a session after an event id.
-fn behind(session: &Value, test: &TestHub, last: &Value) -> Value {
-    let mut params = existing(session, &test.workspace());
+fn params_after_event(session: &Value, test: &TestHub, last: &Value) -> Value {
+    let mut params = existing_session_params(session, &test.workspace());
     params["lastEventId"] = last.clone();
     params
 }
 
-fn id_of(message: &MessageFromAgent) -> Value {
+fn event_id(message: &MessageFromAgent) -> Value {
     match message {
         MessageFromAgent::Notification { params, .. }
         | MessageFromAgent::Request { params, .. } => params["_meta"]["harn"]["eventId"].clone(),
@@ -33,7 +33,7 @@ fn id_of(message: &MessageFromAgent) -> Value {
 }
 
 /// Returns the messages before the response to this request.
-async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<MessageFromAgent> {
+async fn read_until_response(client: &mut StrictClient, to: &Value) -> Vec<MessageFromAgent> {
     let mut messages = Vec::new();
     loop {
         match client.next().await {
@@ -47,38 +47,38 @@ async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<MessageFro
 }
 
 /// Plays a turn, and loads the session over another connection after the event id of the fourth line.
-async fn loaded(profile: &str, name: &str) {
-    let test = worker();
+async fn check_load_after_event(profile: &str, name: &str) {
+    let test = working_hub();
     let mut client = test.connect();
-    meet(&mut client, profile).await;
+    initialize(&mut client, profile).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Where is the parser?").await;
-    let live = until_answered(&mut client, &id).await;
-    test.recorder().note("the connection is lost");
+    let live = read_until_response(&mut client, &id).await;
+    test.recorder().record_note("the connection is lost");
     client.close().await;
 
     let mut client = test.connect();
-    meet(&mut client, profile).await;
-    let params = behind(&session, &test, &id_of(&live[3]));
+    initialize(&mut client, profile).await;
+    let params = params_after_event(&session, &test, &event_id(&live[3]));
     let id = client.send_request("session/load", params).await;
-    let missed = until_answered(&mut client, &id).await;
+    let missed = read_until_response(&mut client, &id).await;
     assert_eq!(missed, live[4..], "{profile}");
     // The client has every event now.
-    let params = behind(&session, &test, &id_of(live.last().unwrap()));
+    let params = params_after_event(&session, &test, &event_id(live.last().unwrap()));
     let id = client.send_request("session/resume", params).await;
-    assert_eq!(until_answered(&mut client, &id).await, []);
+    assert_eq!(read_until_response(&mut client, &id).await, []);
     client.close().await;
     check_transcript(name, test.recorder());
 }
 
 #[tokio::test]
 async fn load_after_an_event_id_replays_the_rest() {
-    loaded("harn", "coming-back-load").await;
+    check_load_after_event("harn", "coming-back-load").await;
 }
 
 #[tokio::test]
 async fn load_after_an_event_id_replays_the_rest_to_a_plain_client() {
-    loaded("acp", "coming-back-plain").await;
+    check_load_after_event("acp", "coming-back-plain").await;
 }
 
 /// Asks to write a note.
@@ -94,7 +94,7 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn resume_sends_an_open_permission_request_again() {
     let test = TestHub::new(ScriptedAgent::new(write_a_note));
     let mut client = test.connect();
-    meet(&mut client, "harn").await;
+    initialize(&mut client, "harn").await;
     let session = open(&mut client, &test).await;
     prompt(&mut client, &session, "Take a note").await;
     client.expect_event_of("turn_started").await;
@@ -102,14 +102,14 @@ async fn resume_sends_an_open_permission_request_again() {
     client.expect_update_of("tool_call").await;
     let (_, asked) = client.expect_request("session/request_permission").await;
     assert!(asked["_meta"]["harn"]["eventId"].is_string(), "{asked}");
-    test.recorder().note("the connection is lost");
+    test.recorder().record_note("the connection is lost");
     client.vanish();
 
     let mut client = test.connect();
-    meet(&mut client, "harn").await;
-    let params = behind(&session, &test, &id_of(&said));
+    initialize(&mut client, "harn").await;
+    let params = params_after_event(&session, &test, &event_id(&said));
     let id = client.send_request("session/resume", params).await;
-    let missed = until_answered(&mut client, &id).await;
+    let missed = read_until_response(&mut client, &id).await;
     assert_eq!(
         missed.len(),
         1,
@@ -135,12 +135,12 @@ async fn resume_sends_an_open_permission_request_again() {
 
 #[tokio::test]
 async fn invalid_event_ids_are_rejected() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect();
-    meet(&mut client, "harn").await;
+    initialize(&mut client, "harn").await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Where is the parser?").await;
-    until_answered(&mut client, &id).await;
+    read_until_response(&mut client, &id).await;
     for method in ["session/load", "session/resume"] {
         for odd in [
             json!(""),
@@ -150,12 +150,12 @@ async fn invalid_event_ids_are_rejected() {
             json!("3."),
             json!("latest"),
         ] {
-            let params = behind(&session, &test, &odd);
+            let params = params_after_event(&session, &test, &odd);
             let error = client.request_error(method, params).await;
             assert_eq!(error["code"], -32602);
             assert_eq!(error["data"]["reason"], "invalid_params", "{odd}");
         }
-        let mut beyond = existing(&session, &test.workspace());
+        let mut beyond = existing_session_params(&session, &test.workspace());
         beyond["_meta"] = json!({"harn": {"lastEventId": "1000"}});
         let error = client.request_error(method, beyond).await;
         assert_eq!(error["code"], -32602);

@@ -4,10 +4,10 @@ use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 
-use crate::golden::{meet, open};
+use crate::golden::{initialize, open};
 
 /// Sends a request without effect; its response shows that the connection is open.
-async fn still_there(client: &mut StrictClient) {
+async fn check_connection(client: &mut StrictClient) {
     client.request("logout", Value::Null).await;
 }
 
@@ -15,7 +15,7 @@ async fn still_there(client: &mut StrictClient) {
 async fn unusual_messages_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let error = client.request_error("session/teleport", json!({})).await;
     assert_eq!(error["code"], -32601);
     let error = client.request_error("_other/thing", json!({})).await;
@@ -27,7 +27,7 @@ async fn unusual_messages_keep_the_connection_open() {
     client
         .notify("session/cancel", json!({"sessionId": "nowhere"}))
         .await;
-    still_there(&mut client).await;
+    check_connection(&mut client).await;
 
     // Some clients add members to the JSON-RPC envelope; some use strings as request ids.
     let odd = json!({"jsonrpc": "2.0", "type": "request", "id": "list-1", "method": "session/list", "params": {}});
@@ -49,7 +49,7 @@ async fn unusual_messages_keep_the_connection_open() {
     ] {
         client.send(&complaint).await;
     }
-    still_there(&mut client).await;
+    check_connection(&mut client).await;
 
     let error = client.request_error("session/new", json!({"cwd": 7})).await;
     assert_eq!(error["data"]["reason"], "invalid_params");
@@ -63,13 +63,13 @@ async fn unusual_messages_keep_the_connection_open() {
 async fn invalid_lines_get_an_error_and_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_framed(1024 * 1024);
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let none = Value::Null;
     client
         .send_raw(r#"{"jsonrpc":"2.0","id":2,"method":"session/li"#)
         .await;
     assert_eq!(client.expect_error(&none).await["code"], -32700);
-    still_there(&mut client).await;
+    check_connection(&mut client).await;
     client.send_raw("hello?").await;
     assert_eq!(client.expect_error(&none).await["code"], -32700);
     client.send_raw(b"\xff\xfe{}").await;
@@ -90,7 +90,7 @@ async fn invalid_lines_get_an_error_and_keep_the_connection_open() {
     client.send_raw("").await;
     client.send_raw("  \r").await;
     client.send_raw("{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"nowhere\"}}\r").await;
-    still_there(&mut client).await;
+    check_connection(&mut client).await;
     open(&mut client, &test).await;
     client.close().await;
     check_transcript("framing", test.recorder());

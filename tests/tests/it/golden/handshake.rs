@@ -2,7 +2,7 @@
 
 use harn_acp::{AcpConfig, TerminalAuth};
 use harn_testkit::{ScriptedAgent, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Map, json};
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn initialize_is_answered_and_an_unknown_auth_method_rejected() {
 async fn newer_client_is_answered_with_our_version() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
-    let mut hello = hello(&Map::new());
+    let mut hello = initialize_params(&Map::new());
     hello["protocolVersion"] = json!(99);
     hello["clientCapabilities"]["telepathy"] = json!({"range": "short"});
     let answer = client.request("initialize", hello).await;
@@ -56,7 +56,7 @@ async fn a_client_with_a_terminal_is_offered_a_command_for_it() {
     });
     let test = test.build();
     let mut client = test.connect();
-    let mut hello = hello(&Map::new());
+    let mut hello = initialize_params(&Map::new());
     hello["clientCapabilities"]["auth"] = json!({"terminal": true});
     hello["clientCapabilities"]["_meta"]["terminal-auth"] = json!(true);
     client.request("initialize", hello).await;
@@ -75,7 +75,9 @@ async fn a_plain_client_is_promised_no_extensions() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     let wishes = Map::from_iter([("profile".to_owned(), json!("acp"))]);
-    let answer = client.request("initialize", hello(&wishes)).await;
+    let answer = client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     let harn = &answer["agentCapabilities"]["_meta"]["harn"];
     assert!(harn.get("sessionUpdateExtensions").is_none());
     client.close().await;

@@ -10,10 +10,10 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{existing, open, prompt};
+use crate::golden::{existing_session_params, open, prompt};
 
 /// Sends `initialize` with these capabilities.
-async fn meet(client: &mut StrictClient, capabilities: Value) -> Value {
+async fn initialize(client: &mut StrictClient, capabilities: Value) -> Value {
     let hello = json!({
         "protocolVersion": 1,
         "clientCapabilities": capabilities,
@@ -22,7 +22,7 @@ async fn meet(client: &mut StrictClient, capabilities: Value) -> Value {
     client.request("initialize", hello).await
 }
 
-fn bridge() -> Value {
+fn bridge_capabilities() -> Value {
     json!({"_meta": {"harn": {"hostBridge": true}}})
 }
 
@@ -45,7 +45,7 @@ async fn ask_everything(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason
     seen.notified().await;
     cx.say(format!("Launched by {}. ", verdict.reviewers.join(", ")))
         .await?;
-    let help = cx.escalation("The disk is full").to("on-call");
+    let help = cx.escalation("The disk is full").assignee("on-call");
     let helper = help.ask().await?;
     seen.notified().await;
     cx.say(format!("Taken over by {}.", helper.by)).await?;
@@ -53,7 +53,7 @@ async fn ask_everything(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason
 }
 
 /// Reads the next question of a host with the bridge and returns its id.
-async fn hear(client: &mut StrictClient, kind: &str) -> Value {
+async fn read_question(client: &mut StrictClient, kind: &str) -> Value {
     let update = client.expect_update_of("hitl_request").await;
     let params = client.expect_notification("harn.hitl.requested").await;
     let harn = &update["_meta"]["harn"];
@@ -64,7 +64,7 @@ async fn hear(client: &mut StrictClient, kind: &str) -> Value {
 }
 
 /// Sends the last answer that a question needs.
-async fn settle(client: &mut StrictClient, seen: &Notify, answer: Value) {
+async fn send_last_answer(client: &mut StrictClient, seen: &Notify, answer: Value) {
     let id = client.send_request("harn.hitl.respond", answer).await;
     let update = client.expect_update_of("hitl_resolved").await;
     assert_eq!(update["_meta"]["harn"]["outcome"], "answered");
@@ -80,7 +80,7 @@ async fn host_with_the_bridge_answers_every_question() {
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, told.clone()));
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    let hello = meet(&mut client, bridge()).await;
+    let hello = initialize(&mut client, bridge_capabilities()).await;
     let methods = &hello["agentCapabilities"]["_meta"]["harn"]["extensionMethods"];
     assert_eq!(
         methods["harn.hitl.respond"]["schema"],
@@ -89,7 +89,7 @@ async fn host_with_the_bridge_answers_every_question() {
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
 
-    let id = hear(&mut client, "question").await;
+    let id = read_question(&mut client, "question").await;
     let wrong = json!({"request_id": id, "approved": true, "reviewer": "ada"});
     let error = client.request_error("harn.hitl.respond", wrong).await;
     assert_eq!(error["code"], -32602);
@@ -99,9 +99,9 @@ async fn host_with_the_bridge_answers_every_question() {
     let error = client.request_error("harn.hitl.respond", json!({})).await;
     assert_eq!(error["code"], -32602);
     let answer = json!({"request_id": id, "answer": "9090"});
-    settle(&mut client, &seen, answer.clone()).await;
+    send_last_answer(&mut client, &seen, answer.clone()).await;
 
-    let id = hear(&mut client, "approval").await;
+    let id = read_question(&mut client, "approval").await;
     let late = client.request_error("harn.hitl.respond", answer).await;
     assert_eq!(late["data"]["reason"], "unknown_request");
     let answer = json!({
@@ -111,9 +111,9 @@ async fn host_with_the_bridge_answers_every_question() {
         "reason": "It was tested",
         "responded_at": "2026-11-16T09:00:00Z",
     });
-    settle(&mut client, &seen, answer).await;
+    send_last_answer(&mut client, &seen, answer).await;
 
-    let id = hear(&mut client, "dual_control").await;
+    let id = read_question(&mut client, "dual_control").await;
     let vote = |who: &str| json!({"request_id": id, "approved": true, "reviewer": who});
     let first = client.request("harn.hitl.respond", vote("ada")).await;
     assert_eq!(first, json!({"ok": true}));
@@ -121,12 +121,12 @@ async fn host_with_the_bridge_answers_every_question() {
         let error = client.request_error("harn.hitl.respond", vote(who)).await;
         assert_eq!(error["data"]["reason"], why);
     }
-    settle(&mut client, &seen, vote("grace")).await;
+    send_last_answer(&mut client, &seen, vote("grace")).await;
 
-    let id = hear(&mut client, "escalation").await;
+    let id = read_question(&mut client, "escalation").await;
     let answer = json!({"request_id": id, "accepted": true, "reviewer": "grace"});
-    settle(&mut client, &seen, answer).await;
-    let (_, result) = client.updates_until(&turn).await;
+    send_last_answer(&mut client, &seen, answer).await;
+    let (_, result) = client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript("hitl-bridge", test.recorder());
@@ -150,7 +150,7 @@ async fn ask_a_person(cx: TurnContext) -> Result<StopReason, AgentError> {
     }
     let helper = cx
         .escalation("The disk is full")
-        .to("on-call")
+        .assignee("on-call")
         .ask()
         .await?;
     cx.say(format!("Taken over by {}. ", helper.by)).await?;
@@ -162,16 +162,16 @@ const PERMISSION: &str = "session/request_permission";
 
 /// Reads the next question as a request of this method and returns the request's id and params. A permission
 /// request names a call that was announced.
-async fn asked(client: &mut StrictClient, method: &str) -> (Value, Value) {
+async fn read_question_request(client: &mut StrictClient, method: &str) -> (Value, Value) {
     client.expect_update_of("hitl_request").await;
     if method != PERMISSION {
         return client.expect_request(method).await;
     }
-    asked_about_a_call(client).await
+    read_permission_request(client).await
 }
 
 /// Reads the announcement of a call and the permission request that names it.
-async fn asked_about_a_call(client: &mut StrictClient) -> (Value, Value) {
+async fn read_permission_request(client: &mut StrictClient) -> (Value, Value) {
     let call = client.expect_update_of("tool_call").await;
     assert_eq!(
         (&call["kind"], &call["status"]),
@@ -185,7 +185,7 @@ async fn asked_about_a_call(client: &mut StrictClient) -> (Value, Value) {
 }
 
 /// Reads the end of a question that has a call.
-async fn settled(client: &mut StrictClient) -> Value {
+async fn read_settled_call(client: &mut StrictClient) -> Value {
     let call = client.expect_update_of("tool_call_update").await;
     let update = client.expect_update_of("hitl_resolved").await;
     let harn = &update["_meta"]["harn"];
@@ -205,7 +205,7 @@ async fn host_with_forms_answers_questions() {
     // In the profile `harn`, approvals use the dialect of tool approvals, not forms.
     const CARRIER: &str = "session_info_update";
     let capabilities = json!({"elicitation": {"form": {}}, "_meta": {"harn": {"profile": "meta"}}});
-    meet(&mut client, capabilities).await;
+    initialize(&mut client, capabilities).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
     let accept = |content: Value| json!({"action": "accept", "content": content});
@@ -232,7 +232,7 @@ async fn host_with_forms_answers_questions() {
     client.expect_update_of(CARRIER).await;
     let (ask, _) = client.expect_request("elicitation/create").await;
     client.respond(&ask, json!({"action": "decline"})).await;
-    let (updates, result) = client.updates_until(&turn).await;
+    let (updates, result) = client.collect_updates_until(&turn).await;
     assert_eq!(updates[0]["_meta"]["harn"]["outcome"], "cancelled");
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
@@ -243,16 +243,16 @@ async fn host_with_forms_answers_questions() {
 async fn host_with_permission_requests_answers_questions() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
-    meet(&mut client, json!({})).await;
+    initialize(&mut client, json!({})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
     // This host cannot answer with text, so the default applies.
     client.expect_update_of("hitl_request").await;
     client.expect_update_of("tool_call").await;
-    settled(&mut client).await;
+    read_settled_call(&mut client).await;
     client.expect_update_of("agent_message_chunk").await;
     for option in ["choice_1", "approve", "reject", "approve"] {
-        let (ask, params) = asked(&mut client, PERMISSION).await;
+        let (ask, params) = read_question_request(&mut client, PERMISSION).await;
         let options = params["options"].as_array().unwrap();
         assert!(
             options.iter().any(|it| it["optionId"] == option),
@@ -260,13 +260,13 @@ async fn host_with_permission_requests_answers_questions() {
         );
         let outcome = json!({"outcome": "selected", "optionId": option});
         client.respond(&ask, json!({"outcome": outcome})).await;
-        settled(&mut client).await;
+        read_settled_call(&mut client).await;
         client.expect_update_of("agent_message_chunk").await;
     }
-    let (ask, _) = asked(&mut client, PERMISSION).await;
+    let (ask, _) = read_question_request(&mut client, PERMISSION).await;
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
     client.respond(&ask, outcome).await;
-    let (updates, result) = client.updates_until(&turn).await;
+    let (updates, result) = client.collect_updates_until(&turn).await;
     assert_eq!(updates[0]["status"], "failed");
     assert_eq!(updates[1]["_meta"]["harn"]["outcome"], "cancelled");
     assert_eq!(result["stopReason"], "end_turn");
@@ -290,7 +290,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
     let test = TestHub::builder(ScriptedAgent::new(ask_for_approval));
     let test = test.rules("auto_deny = ['drop_*']").build();
     let mut client = test.connect();
-    meet(&mut client, json!({"_meta": {"harn": {"profile": "harn"}}})).await;
+    initialize(&mut client, json!({"_meta": {"harn": {"profile": "harn"}}})).await;
     let session = open(&mut client, &test).await;
     let answers = [
         (
@@ -305,7 +305,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
     ];
     for (answer, said) in answers {
         let turn = prompt(&mut client, &session, "Go").await;
-        let (ask, params) = asked(&mut client, PERMISSION).await;
+        let (ask, params) = read_question_request(&mut client, PERMISSION).await;
         assert_eq!(
             params["approvalRequest"]["id"],
             params["toolCall"]["toolCallId"]
@@ -316,18 +316,18 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
         let lists = &params["mutation"]["approval_policy"];
         assert_eq!(lists["auto_deny"], json!(["drop_*"]));
         client.respond(&ask, answer).await;
-        let update = settled(&mut client).await;
+        let update = read_settled_call(&mut client).await;
         assert_eq!(update["_meta"]["harn"]["outcome"], "answered");
         let update = client.expect_update_of("agent_message_chunk").await;
         assert_eq!(update["content"]["text"], said);
-        client.updates_until(&turn).await;
+        client.collect_updates_until(&turn).await;
     }
     // The approval covers the arguments in the request; an answer with others approves nothing.
     let turn = prompt(&mut client, &session, "Go").await;
-    let (ask, _) = asked(&mut client, PERMISSION).await;
+    let (ask, _) = read_question_request(&mut client, PERMISSION).await;
     let other = json!({"granted": true, "args": {"to": "staging"}});
     client.respond(&ask, other).await;
-    let (updates, _) = client.updates_until(&turn).await;
+    let (updates, _) = client.collect_updates_until(&turn).await;
     let resolved = updates
         .iter()
         .find(|it| it["sessionUpdate"] == "hitl_resolved");
@@ -350,10 +350,10 @@ async fn ask_two(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn one_principal_counts_once_towards_a_quorum() {
     let test = TestHub::new(ScriptedAgent::new(ask_two));
     let mut client = test.connect();
-    meet(&mut client, json!({})).await;
+    initialize(&mut client, json!({})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
-    let (ask, params) = asked(&mut client, PERMISSION).await;
+    let (ask, params) = read_question_request(&mut client, PERMISSION).await;
     assert_eq!(params["approvalRequest"]["approvers_required"], 2);
     client.respond(&ask, json!({"granted": true})).await;
     let vote = |who: &str| {
@@ -378,7 +378,7 @@ async fn one_principal_counts_once_towards_a_quorum() {
     client
         .notify("session/cancel", json!({"sessionId": session}))
         .await;
-    let (updates, result) = client.updates_until(&turn).await;
+    let (updates, result) = client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "cancelled");
     let is_said = |update: &&Value| update["sessionUpdate"] == "agent_message_chunk";
     assert_eq!(updates.iter().filter(is_said).count(), 0, "{updates:?}");
@@ -399,18 +399,18 @@ async fn question_is_announced_to_later_clients() {
     let plain = || json!({"_meta": {"harn": {"profile": "acp"}}});
     let test = TestHub::new(ScriptedAgent::new(ask_once));
     let mut client = test.connect();
-    meet(&mut client, plain()).await;
+    initialize(&mut client, plain()).await;
     let session = open(&mut client, &test).await;
     prompt(&mut client, &session, "Go").await;
-    let (_, first) = asked_about_a_call(&mut client).await;
+    let (_, first) = read_permission_request(&mut client).await;
     let call = &first["toolCall"]["toolCallId"];
     client.hang_up().await;
 
     let mut client = test.connect();
-    meet(&mut client, plain()).await;
-    let load = existing(&session, &test.workspace());
+    initialize(&mut client, plain()).await;
+    let load = existing_session_params(&session, &test.workspace());
     let load = client.send_request("session/load", load).await;
-    let (replayed, _) = client.updates_until(&load).await;
+    let (replayed, _) = client.collect_updates_until(&load).await;
     let announced = |update: &&Value| update["sessionUpdate"] == "tool_call";
     let replayed: Vec<_> = replayed.iter().filter(announced).collect();
     assert_eq!(replayed.len(), 1);
@@ -419,10 +419,10 @@ async fn question_is_announced_to_later_clients() {
     client.hang_up().await;
 
     let mut client = test.connect();
-    meet(&mut client, plain()).await;
-    let resume = existing(&session, &test.workspace());
+    initialize(&mut client, plain()).await;
+    let resume = existing_session_params(&session, &test.workspace());
     client.request("session/resume", resume).await;
-    let (ask, again) = asked_about_a_call(&mut client).await;
+    let (ask, again) = read_permission_request(&mut client).await;
     assert_eq!(&again["toolCall"]["toolCallId"], call);
     let outcome = json!({"outcome": "selected", "optionId": "choice_1"});
     client.respond(&ask, json!({"outcome": outcome})).await;
@@ -451,10 +451,10 @@ async fn ask_or_take(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn plain_host_receives_a_question_as_text() {
     let test = TestHub::new(ScriptedAgent::new(ask_or_take));
     let mut client = test.connect();
-    meet(&mut client, json!({"_meta": {"harn": {"profile": "acp"}}})).await;
+    initialize(&mut client, json!({"_meta": {"harn": {"profile": "acp"}}})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
-    let (updates, result) = client.updates_until(&turn).await;
+    let (updates, result) = client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "end_turn");
     let said = |update: &Value| {
         update["sessionUpdate"] == "agent_message_chunk"
@@ -462,7 +462,7 @@ async fn plain_host_receives_a_question_as_text() {
     };
     assert!(updates.iter().any(said), "{updates:?}");
     let turn = prompt(&mut client, &session, "Harn").await;
-    client.updates_until(&turn).await;
+    client.collect_updates_until(&turn).await;
     client.close().await;
     check_transcript("hitl-plain", test.recorder());
 }
@@ -472,10 +472,10 @@ async fn plain_host_receives_a_question_as_text() {
 async fn cancelled_turn_withdraws_its_question() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
-    meet(&mut client, json!({"elicitation": {"form": {}}})).await;
+    initialize(&mut client, json!({"elicitation": {"form": {}}})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
-    let (ask, _) = asked(&mut client, "elicitation/create").await;
+    let (ask, _) = read_question_request(&mut client, "elicitation/create").await;
     let cancel = json!({"sessionId": session});
     client.notify("session/cancel", cancel).await;
     let (mut withdrawn, mut resolved) = (false, false);
@@ -507,17 +507,17 @@ async fn reconnected_host_is_asked_again() {
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, seen.clone()));
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client, bridge()).await;
+    initialize(&mut client, bridge_capabilities()).await;
     let session = open(&mut client, &test).await;
     prompt(&mut client, &session, "Go").await;
-    let id = hear(&mut client, "question").await;
+    let id = read_question(&mut client, "question").await;
     client.vanish();
 
     let mut client = test.connect();
-    meet(&mut client, bridge()).await;
-    let load = existing(&session, &test.workspace());
+    initialize(&mut client, bridge_capabilities()).await;
+    let load = existing_session_params(&session, &test.workspace());
     let load = client.send_request("session/load", load).await;
-    client.updates_until(&load).await;
+    client.collect_updates_until(&load).await;
     let again = loop {
         if let MessageFromAgent::Notification { method, params } = client.next().await
             && method == "harn.hitl.requested"

@@ -18,11 +18,11 @@ const ALL: &str = "auto_approve = [\"*\"]";
 struct Shown(Option<String>);
 
 impl CommandSink for Shown {
-    fn terminal(&mut self, terminal_id: &str) {
+    fn on_terminal(&mut self, terminal_id: &str) {
         self.0 = Some(terminal_id.to_owned());
     }
 
-    fn output(&mut self, _: &str) {}
+    fn on_output(&mut self, _: &str) {}
 }
 
 /// Sends each request in turn. No step waits until the client has read the previous one: the runtime guarantees
@@ -128,7 +128,7 @@ async fn agent_uses_files_a_terminal_and_a_tool_of_the_host() {
     client.expect_update_of("tool_call").await;
     let (ask, _) = client.expect_request("builtin_call").await;
     client.respond_error(&ask, -32001, "not on a weekday").await;
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript("host", test.recorder());
@@ -179,9 +179,9 @@ async fn terminal_ends_with_its_turn_even_if_created_late() {
     client.expect_event_of("control_outcome").await;
     client.expect_notification("$/cancel_request").await;
     client.respond_error(&wait, -32800, "cancelled").await;
-    end_terminal(&mut client, "term-1").await;
+    expect_terminal_end(&mut client, "term-1").await;
     seen.notify_one();
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
 
     // Cancel before the client has created the terminal.
@@ -190,16 +190,16 @@ async fn terminal_ends_with_its_turn_even_if_created_late() {
     let (ask, _) = client.expect_request("terminal/create").await;
     client.notify("session/cancel", cancel).await;
     seen.notify_one();
-    let (_, result) = client.updates_until(&id).await;
+    let (_, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.respond(&ask, json!({"terminalId": "term-2"})).await;
-    end_terminal(&mut client, "term-2").await;
+    expect_terminal_end(&mut client, "term-2").await;
     client.close().await;
     check_transcript("host-cancelled", test.recorder());
 }
 
 /// Expects the requests to kill and to release a terminal.
-async fn end_terminal(client: &mut StrictClient, terminal: &str) {
+async fn expect_terminal_end(client: &mut StrictClient, terminal: &str) {
     for method in ["terminal/kill", "terminal/release"] {
         let (ask, params) = client.expect_request(method).await;
         assert_eq!(params["terminalId"], terminal);

@@ -10,10 +10,10 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 /// An agent that sends a second chunk when the returned notifier fires.
-fn talker() -> (ScriptedAgent, Arc<Notify>) {
+fn two_chunk_agent() -> (ScriptedAgent, Arc<Notify>) {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -29,7 +29,7 @@ fn talker() -> (ScriptedAgent, Arc<Notify>) {
 }
 
 /// Asks to write a file.
-async fn writes(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn ask_to_write(cx: TurnContext) -> Result<StopReason, AgentError> {
     let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
     match tool.ask().await {
         Ok(tool) => tool.complete(()).await?,
@@ -50,17 +50,17 @@ struct Two {
 }
 
 impl Two {
-    async fn with(agent: ScriptedAgent) -> Self {
+    async fn with_agent(agent: ScriptedAgent) -> Self {
         let test = TestHub::new(agent);
         let editors = Recorder::default();
         editors.rename(test.workspace().display().to_string(), "/workspace");
         let config = AcpConfig::default();
         let hub = test.hub().clone();
         let mut editor = StrictClient::in_memory(hub, config, editors.clone());
-        meet(&mut editor).await;
+        initialize(&mut editor).await;
         let session = open(&mut editor, &test).await;
         let mut pad = test.connect();
-        meet(&mut pad).await;
+        initialize(&mut pad).await;
         Self {
             test,
             editor,
@@ -70,13 +70,17 @@ impl Two {
         }
     }
 
-    fn client(&self, name: &str) -> Value {
+    fn client_params(&self, name: &str) -> Value {
         json!({"sessionId": self.session, "clientId": name})
     }
 }
 
 /// Sends a request and returns the update that precedes the response, and the response.
-async fn told(client: &mut StrictClient, method: &str, params: Value) -> (Value, Value) {
+async fn request_with_client_update(
+    client: &mut StrictClient,
+    method: &str,
+    params: Value,
+) -> (Value, Value) {
     let id = client.send_request(method, params).await;
     let update = client.expect_update_of("live_session_client").await;
     (
@@ -86,13 +90,13 @@ async fn told(client: &mut StrictClient, method: &str, params: Value) -> (Value,
 }
 
 /// Expects an update about the clients of the session with this action.
-async fn hears(client: &mut StrictClient, action: &str) -> Value {
+async fn expect_client_update(client: &mut StrictClient, action: &str) -> Value {
     let update = client.expect_update_of("live_session_client").await;
     assert_eq!(update["_meta"]["harn"]["action"], action);
     update["_meta"]["harn"].clone()
 }
 
-fn with(mut params: Value, more: Value) -> Value {
+fn merge_params(mut params: Value, more: Value) -> Value {
     let (Value::Object(params_), Value::Object(more)) = (&mut params, more) else {
         panic!("no objects");
     };
@@ -102,15 +106,15 @@ fn with(mut params: Value, more: Value) -> Value {
 
 #[tokio::test]
 async fn observer_attaches_and_detaches() {
-    let (agent, go) = talker();
-    let mut two = Two::with(agent).await;
+    let (agent, go) = two_chunk_agent();
+    let mut two = Two::with_agent(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
     two.editor.expect_update_of("agent_message_chunk").await;
     // The example of the contract.
     let said = json!({"mode": "observer", "takeover": false,
                       "_meta": {"harn": {"surface": "portal"}}});
-    let attach = with(two.client("portal"), said);
-    let (update, answer) = told(&mut two.pad, "session/attach", attach).await;
+    let attach = merge_params(two.client_params("portal"), said);
+    let (update, answer) = request_with_client_update(&mut two.pad, "session/attach", attach).await;
     assert_eq!(update["action"], "attached");
     assert_eq!(answer["active_controller_id"], "strict-1");
     assert_eq!(answer["client"]["metadata"], json!({"surface": "portal"}));
@@ -119,33 +123,33 @@ async fn observer_attaches_and_detaches() {
         (&state["activePrompt"], &state["epoch"]),
         (&json!(true), &json!(1))
     );
-    hears(&mut two.editor, "attached").await;
-    let beat = with(
-        two.client("portal"),
+    expect_client_update(&mut two.editor, "attached").await;
+    let beat = merge_params(
+        two.client_params("portal"),
         json!({"metadata": {"surface": "tab"}}),
     );
-    told(&mut two.pad, "session/heartbeat", beat).await;
-    hears(&mut two.editor, "heartbeat").await;
+    request_with_client_update(&mut two.pad, "session/heartbeat", beat).await;
+    expect_client_update(&mut two.editor, "heartbeat").await;
     let params = json!({"sessionId": two.session});
     let listed = two.pad.request("session/live_clients", params).await;
     assert_eq!(listed["data"][0]["client_id"], "portal");
     go.notify_one();
     two.pad.expect_update_of("agent_message_chunk").await;
     two.pad.expect_update_of("session_info_update").await;
-    two.editor.updates_until(&running).await;
-    let gone = with(two.client("portal"), json!({"reason": "tab_closed"}));
-    let (update, answer) = told(&mut two.pad, "session/detach", gone).await;
+    two.editor.collect_updates_until(&running).await;
+    let gone = merge_params(two.client_params("portal"), json!({"reason": "tab_closed"}));
+    let (update, answer) = request_with_client_update(&mut two.pad, "session/detach", gone).await;
     assert_eq!(update["left"]["reason"], "tab_closed");
     assert_eq!(
         (&answer["client"], &answer["clients"]),
         (&json!(null), &json!([]))
     );
-    hears(&mut two.editor, "detached").await;
+    expect_client_update(&mut two.editor, "detached").await;
     // The client was attached only to observe: it receives no more updates, and a second detach is rejected.
     let running = prompt(&mut two.editor, &two.session, "Again.").await;
     go.notify_one();
-    two.editor.updates_until(&running).await;
-    let gone = two.client("portal");
+    two.editor.collect_updates_until(&running).await;
+    let gone = two.client_params("portal");
     let error = two.pad.request_error("session/detach", gone).await;
     assert_eq!(error["data"]["reason"], "not_attached");
     two.pad.close().await;
@@ -158,35 +162,35 @@ async fn observer_attaches_and_detaches() {
 #[tokio::test]
 async fn a_client_that_attaches_within_a_call_gets_its_announcement() {
     const ASK: &str = "session/request_permission";
-    let mut two = Two::with(ScriptedAgent::new(writes)).await;
+    let mut two = Two::with_agent(ScriptedAgent::new(ask_to_write)).await;
     let running = prompt(&mut two.editor, &two.session, "Write.").await;
     let seen = two.editor.expect_update_of("tool_call").await;
     two.editor.expect_request(ASK).await;
-    let watch = two.client("pad");
-    told(&mut two.pad, "session/attach", watch).await;
-    hears(&mut two.editor, "attached").await;
+    let watch = two.client_params("pad");
+    request_with_client_update(&mut two.pad, "session/attach", watch).await;
+    expect_client_update(&mut two.editor, "attached").await;
 
-    let takes = two.client("pad");
-    told(&mut two.pad, "session/takeover", takes.clone()).await;
+    let takes = two.client_params("pad");
+    request_with_client_update(&mut two.pad, "session/takeover", takes.clone()).await;
     let announced = two.pad.expect_update_of("tool_call").await;
     assert_eq!(announced, seen);
     let (_, params) = two.pad.expect_request(ASK).await;
     assert_eq!(params["toolCall"]["toolCallId"], seen["toolCallId"]);
-    hears(&mut two.editor, "takeover").await;
+    expect_client_update(&mut two.editor, "takeover").await;
     two.editor.expect_notification("$/cancel_request").await;
 
-    let back = two.client("editor");
-    told(&mut two.editor, "session/takeover", back).await;
+    let back = two.client_params("editor");
+    request_with_client_update(&mut two.editor, "session/takeover", back).await;
     two.editor.expect_request(ASK).await;
-    hears(&mut two.pad, "takeover").await;
+    expect_client_update(&mut two.pad, "takeover").await;
     two.pad.expect_notification("$/cancel_request").await;
-    told(&mut two.pad, "session/takeover", takes).await;
+    request_with_client_update(&mut two.pad, "session/takeover", takes).await;
     let (ask, _) = two.pad.expect_request(ASK).await;
     let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     two.pad.respond(&ask, allow).await;
-    hears(&mut two.editor, "takeover").await;
+    expect_client_update(&mut two.editor, "takeover").await;
     two.editor.expect_notification("$/cancel_request").await;
-    two.editor.updates_until(&running).await;
+    two.editor.collect_updates_until(&running).await;
     for _ in 0..4 {
         two.pad.expect_update().await;
     }
@@ -196,27 +200,28 @@ async fn a_client_that_attaches_within_a_call_gets_its_announcement() {
 
 #[tokio::test]
 async fn a_question_moves_with_control_and_back() {
-    let mut two = Two::with(ScriptedAgent::new(writes)).await;
+    let mut two = Two::with_agent(ScriptedAgent::new(ask_to_write)).await;
     let running = prompt(&mut two.editor, &two.session, "Write.").await;
     two.editor.expect_update_of("tool_call").await;
     let (asked, _) = two
         .editor
         .expect_request("session/request_permission")
         .await;
-    let watch = with(two.client("pad"), json!({"lastEventId": "0"}));
+    let watch = merge_params(two.client_params("pad"), json!({"lastEventId": "0"}));
     let watch = two.pad.send_request("session/attach", watch).await;
     two.pad.expect_update_of("user_message_chunk").await;
     two.pad.expect_update_of("tool_call").await;
-    hears(&mut two.pad, "attached").await;
+    expect_client_update(&mut two.pad, "attached").await;
     two.pad.expect_response(&watch).await;
-    hears(&mut two.editor, "attached").await;
+    expect_client_update(&mut two.editor, "attached").await;
 
-    let takes = two.client("pad");
-    let (update, answer) = told(&mut two.pad, "session/takeover", takes).await;
+    let takes = two.client_params("pad");
+    let (update, answer) =
+        request_with_client_update(&mut two.pad, "session/takeover", takes).await;
     assert_eq!(update["action"], "takeover");
     assert_eq!(answer["previous_controller_id"], "strict-1");
     let (open, _) = two.pad.expect_request("session/request_permission").await;
-    hears(&mut two.editor, "takeover").await;
+    expect_client_update(&mut two.editor, "takeover").await;
     let withdrawn = two.editor.expect_notification("$/cancel_request").await;
     assert_eq!(withdrawn["requestId"], asked);
     // The answer to a withdrawn request has no effect.
@@ -224,26 +229,26 @@ async fn a_question_moves_with_control_and_back() {
     two.editor.respond(&asked, allow.clone()).await;
 
     // The editor takes control back under its own name and receives the request again.
-    let takes = two.client("editor");
-    let (_, answer) = told(&mut two.editor, "session/takeover", takes).await;
+    let takes = two.client_params("editor");
+    let (_, answer) = request_with_client_update(&mut two.editor, "session/takeover", takes).await;
     assert_eq!(answer["previous_controller_id"], "pad");
     let (again, _) = two
         .editor
         .expect_request("session/request_permission")
         .await;
-    hears(&mut two.pad, "takeover").await;
+    expect_client_update(&mut two.pad, "takeover").await;
     let withdrawn = two.pad.expect_notification("$/cancel_request").await;
     assert_eq!(withdrawn["requestId"], open);
     two.pad
         .respond(&open, json!({"outcome": {"outcome": "cancelled"}}))
         .await;
     two.editor.respond(&again, allow).await;
-    two.editor.updates_until(&running).await;
+    two.editor.collect_updates_until(&running).await;
     for _ in 0..4 {
         two.pad.expect_update().await;
     }
     two.editor.close().await;
-    hears(&mut two.pad, "detached").await;
+    expect_client_update(&mut two.pad, "detached").await;
     two.pad.close().await;
     check_transcript("live-takeover-old", &two.editors);
     check_transcript("live-takeover-new", two.test.recorder());
@@ -251,21 +256,21 @@ async fn a_question_moves_with_control_and_back() {
 
 #[tokio::test]
 async fn observer_may_not_change_the_session() {
-    let (agent, go) = talker();
-    let mut two = Two::with(agent).await;
+    let (agent, go) = two_chunk_agent();
+    let mut two = Two::with_agent(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
     two.editor.expect_update_of("agent_message_chunk").await;
-    let name = two.client("editor");
-    told(
+    let name = two.client_params("editor");
+    request_with_client_update(
         &mut two.editor,
         "session/attach",
-        with(name, json!({"mode": "controller"})),
+        merge_params(name, json!({"mode": "controller"})),
     )
     .await;
-    let watch = two.client("pad");
-    told(&mut two.pad, "session/attach", watch).await;
-    hears(&mut two.editor, "attached").await;
-    let drives = with(two.client("pad"), json!({"mode": "controller"}));
+    let watch = two.client_params("pad");
+    request_with_client_update(&mut two.pad, "session/attach", watch).await;
+    expect_client_update(&mut two.editor, "attached").await;
+    let drives = merge_params(two.client_params("pad"), json!({"mode": "controller"}));
     let error = two.pad.request_error("session/attach", drives).await;
     assert_eq!(error["code"], -32602);
     assert_eq!(error["data"]["reason"], "controller_exists");
@@ -301,7 +306,7 @@ async fn observer_may_not_change_the_session() {
     ] {
         let error = two
             .pad
-            .request_error(method, with(session.clone(), more))
+            .request_error(method, merge_params(session.clone(), more))
             .await;
         assert_eq!(error["code"], -32602, "{method}");
         assert_eq!(error["data"]["reason"], "not_controller", "{method}");
@@ -312,29 +317,29 @@ async fn observer_may_not_change_the_session() {
         .await;
     two.pad.notify("session/cancel", session).await;
     go.notify_one();
-    let (_, result) = two.editor.updates_until(&running).await;
+    let (_, result) = two.editor.collect_updates_until(&running).await;
     assert_eq!(result["stopReason"], "end_turn");
     two.pad.expect_update_of("agent_message_chunk").await;
     two.pad.expect_update_of("session_info_update").await;
     two.pad.close().await;
-    hears(&mut two.editor, "detached").await;
+    expect_client_update(&mut two.editor, "detached").await;
     two.editor.close().await;
     check_transcript("live-refused", two.test.recorder());
 }
 
 #[tokio::test]
 async fn broker_attaches_several_clients_on_one_connection() {
-    let (agent, go) = talker();
-    let mut two = Two::with(agent).await;
+    let (agent, go) = two_chunk_agent();
+    let mut two = Two::with_agent(agent).await;
     for name in ["ada", "ben"] {
-        let watch = two.client(name);
-        told(&mut two.pad, "session/attach", watch).await;
-        hears(&mut two.editor, "attached").await;
+        let watch = two.client_params(name);
+        request_with_client_update(&mut two.pad, "session/attach", watch).await;
+        expect_client_update(&mut two.editor, "attached").await;
     }
     let drives = json!({"mode": "controller", "takeover": true, "promptInjection": true});
-    let takes = with(two.client("ada"), drives);
-    told(&mut two.pad, "session/attach", takes).await;
-    hears(&mut two.editor, "takeover").await;
+    let takes = merge_params(two.client_params("ada"), drives);
+    request_with_client_update(&mut two.pad, "session/attach", takes).await;
+    expect_client_update(&mut two.editor, "takeover").await;
     let text = json!([{"type": "text", "text": "Count."}]);
     let by = |name: &str| json!({"harn": {"actor": {"clientId": name}}});
     let params = |name: &str| json!({"sessionId": two.session, "prompt": text, "_meta": by(name)});
@@ -345,23 +350,23 @@ async fn broker_attaches_several_clients_on_one_connection() {
     let said = two.editor.expect_update_of("user_message_chunk").await;
     assert_eq!(said["_meta"]["harn"]["live_session"]["client_id"], "ada");
     go.notify_one();
-    two.pad.updates_until(&running).await;
+    two.pad.collect_updates_until(&running).await;
     for _ in 0..3 {
         two.editor.expect_update().await;
     }
     // The end of the connection detaches all its clients.
     two.pad.close().await;
-    let first = hears(&mut two.editor, "detached").await;
+    let first = expect_client_update(&mut two.editor, "detached").await;
     assert_eq!(
         first["left"],
         json!({"client_id": "ada", "reason": "client_exit"})
     );
-    let second = hears(&mut two.editor, "detached").await;
+    let second = expect_client_update(&mut two.editor, "detached").await;
     assert_eq!(second["state"]["clients"], json!([]));
     // There is no controller; the client that opened the session becomes it with its next request.
     let running = prompt(&mut two.editor, &two.session, "Again.").await;
     go.notify_one();
-    two.editor.updates_until(&running).await;
+    two.editor.collect_updates_until(&running).await;
     two.editor.close().await;
     check_transcript("live-broker", two.test.recorder());
     check_transcript("live-exit", &two.editors);
@@ -369,9 +374,9 @@ async fn broker_attaches_several_clients_on_one_connection() {
 
 #[tokio::test]
 async fn second_editor_may_prompt_when_the_first_has_left() {
-    let (agent, go) = talker();
-    let mut two = Two::with(agent).await;
-    let params = existing(&two.session, &two.test.workspace());
+    let (agent, go) = two_chunk_agent();
+    let mut two = Two::with_agent(agent).await;
+    let params = existing_session_params(&two.session, &two.test.workspace());
     two.pad.request("session/load", params).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
     two.editor.expect_update_of("agent_message_chunk").await;
@@ -382,13 +387,13 @@ async fn second_editor_may_prompt_when_the_first_has_left() {
     assert_eq!(error["data"]["reason"], "not_controller");
     assert_eq!(error["data"]["controller"], "strict-1");
     go.notify_one();
-    two.editor.updates_until(&running).await;
+    two.editor.collect_updates_until(&running).await;
     two.pad.expect_update_of("agent_message_chunk").await;
     two.pad.expect_update_of("session_info_update").await;
     two.editor.close().await;
     let running = prompt(&mut two.pad, &two.session, "Mine.").await;
     go.notify_one();
-    let (_, result) = two.pad.updates_until(&running).await;
+    let (_, result) = two.pad.collect_updates_until(&running).await;
     assert_eq!(result["stopReason"], "end_turn");
     two.pad.close().await;
     check_transcript("live-implicit", two.test.recorder());
@@ -396,7 +401,7 @@ async fn second_editor_may_prompt_when_the_first_has_left() {
 
 #[tokio::test]
 async fn invalid_params_are_rejected() {
-    let mut two = Two::with(ScriptedAgent::silent()).await;
+    let mut two = Two::with_agent(ScriptedAgent::silent()).await;
     let long = "x".repeat(129);
     for (method, params, reason) in [
         (
@@ -411,35 +416,39 @@ async fn invalid_params_are_rejected() {
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"clientId": " "})),
+            merge_params(two.client_params("pad"), json!({"clientId": " "})),
             "invalid_params",
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"clientId": long})),
+            merge_params(two.client_params("pad"), json!({"clientId": long})),
             "invalid_params",
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"mode": "driver"})),
+            merge_params(two.client_params("pad"), json!({"mode": "driver"})),
             "invalid_params",
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"heartbeatSeconds": 0})),
+            merge_params(two.client_params("pad"), json!({"heartbeatSeconds": 0})),
             "invalid_params",
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"lastEventId": "99"})),
+            merge_params(two.client_params("pad"), json!({"lastEventId": "99"})),
             "unknown_event_id",
         ),
         (
             "session/attach",
-            with(two.client("pad"), json!({"metadata": "tab"})),
+            merge_params(two.client_params("pad"), json!({"metadata": "tab"})),
             "invalid_params",
         ),
-        ("session/heartbeat", two.client("pad"), "not_attached"),
+        (
+            "session/heartbeat",
+            two.client_params("pad"),
+            "not_attached",
+        ),
         (
             "session/list",
             json!({"liveState": "dead"}),
@@ -468,12 +477,12 @@ async fn invalid_params_are_rejected() {
 /// A client that attaches after an event id receives the later events, then its own update.
 #[tokio::test]
 async fn attach_after_an_event_id_replays_the_rest() {
-    let (agent, go) = talker();
-    let mut two = Two::with(agent).await;
+    let (agent, go) = two_chunk_agent();
+    let mut two = Two::with_agent(agent).await;
     go.notify_one();
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
-    two.editor.updates_until(&running).await;
-    let attach = with(two.client("pad"), json!({"lastEventId": "0"}));
+    two.editor.collect_updates_until(&running).await;
+    let attach = merge_params(two.client_params("pad"), json!({"lastEventId": "0"}));
     let id = two.pad.send_request("session/attach", attach).await;
     let mut kinds = Vec::new();
     let answer = loop {
@@ -497,16 +506,16 @@ async fn attach_after_an_event_id_replays_the_rest() {
     ];
     assert_eq!(kinds, whole);
     assert_eq!(answer["_meta"]["harn"]["session"]["title"], "Count.");
-    hears(&mut two.editor, "attached").await;
+    expect_client_update(&mut two.editor, "attached").await;
     // A second attach on the same connection replays nothing.
-    let attach = with(
-        two.client("pad"),
+    let attach = merge_params(
+        two.client_params("pad"),
         json!({"lastEventId": answer["_meta"]["harn"]["session"]["lastEventId"]}),
     );
-    told(&mut two.pad, "session/attach", attach).await;
-    hears(&mut two.editor, "attached").await;
+    request_with_client_update(&mut two.pad, "session/attach", attach).await;
+    expect_client_update(&mut two.editor, "attached").await;
     two.pad.close().await;
-    hears(&mut two.editor, "detached").await;
+    expect_client_update(&mut two.editor, "detached").await;
     two.editor.close().await;
     check_transcript("live-behind", two.test.recorder());
 }

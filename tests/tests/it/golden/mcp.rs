@@ -8,9 +8,9 @@ use harn_testkit::{FakeEquip, ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 
-use crate::golden::{existing, meet};
+use crate::golden::{existing_session_params, initialize};
 
-fn equipped() -> (FakeEquip, TestHub) {
+fn equipped_hub() -> (FakeEquip, TestHub) {
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(ScriptedAgent::silent())
@@ -33,7 +33,12 @@ fn wiki() -> Value {
     })
 }
 
-fn stands(name: &str, state: McpState, tools: Option<u64>, error: Option<&str>) -> McpServerStatus {
+fn server_status(
+    name: &str,
+    state: McpState,
+    tools: Option<u64>,
+    error: Option<&str>,
+) -> McpServerStatus {
     McpServerStatus {
         name: name.to_owned(),
         state,
@@ -42,7 +47,7 @@ fn stands(name: &str, state: McpState, tools: Option<u64>, error: Option<&str>) 
     }
 }
 
-fn names(equip: &FakeEquip, session: &Value) -> Vec<String> {
+fn server_names(equip: &FakeEquip, session: &Value) -> Vec<String> {
     let id = SessionId::from(session.as_str().unwrap());
     let specs = equip.specs(&id);
     specs.into_iter().map(|spec| spec.name).collect()
@@ -50,10 +55,10 @@ fn names(equip: &FakeEquip, session: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn updates_report_the_state_of_mcp_servers() {
-    let (equip, test) = equipped();
+    let (equip, test) = equipped_hub();
     let cwd = test.workspace();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let params = json!({"cwd": cwd, "mcpServers": [issues(), wiki()]});
     let mut answer = client.request("session/new", params).await;
     let session = answer["sessionId"].take();
@@ -65,16 +70,16 @@ async fn updates_report_the_state_of_mcp_servers() {
     );
     let refused = Some("the connection was refused");
     let now = vec![
-        stands("issues", McpState::Ready, Some(2), None),
-        stands("wiki", McpState::Failed, None, refused),
+        server_status("issues", McpState::Ready, Some(2), None),
+        server_status("wiki", McpState::Failed, None, refused),
     ];
-    equip.stand(&id, now).await;
+    equip.set_servers(&id, now).await;
     let update = client.expect_update_of("session_info_update").await;
     assert_eq!(update["_meta"]["harn"]["mcp"][0]["tools"], 2);
 
     // Every other method that opens a session accepts servers too, or none.
     let sse = json!({"type": "sse", "name": "old", "url": "http://127.0.0.1:9/sse", "headers": []});
-    let mut params = existing(&session, &cwd);
+    let mut params = existing_session_params(&session, &cwd);
     params["mcpServers"] = json!([sse]);
     let answer = client.request("session/resume", params).await;
     assert_eq!(answer["_meta"]["harn"]["mcp"][1]["name"], "old");
@@ -82,7 +87,7 @@ async fn updates_report_the_state_of_mcp_servers() {
     assert_eq!(transport, McpTransport::Unsupported("sse"));
     let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [issues()]});
     let forked = client.request("session/fork", params).await["sessionId"].take();
-    assert_eq!(names(&equip, &forked), ["issues"]);
+    assert_eq!(server_names(&equip, &forked), ["issues"]);
     for (method, bare) in [
         ("session/resume", json!({"sessionId": session, "cwd": cwd})),
         ("session/fork", json!({"sessionId": session, "cwd": cwd})),
@@ -90,19 +95,19 @@ async fn updates_report_the_state_of_mcp_servers() {
         ("session/load", json!({"sessionId": session, "cwd": cwd})),
     ] {
         let request = client.send_request(method, bare).await;
-        client.updates_until(&request).await;
+        client.collect_updates_until(&request).await;
     }
-    assert_eq!(names(&equip, &session), ["issues", "wiki", "old"]);
+    assert_eq!(server_names(&equip, &session), ["issues", "wiki", "old"]);
     client.close().await;
     check_transcript("mcp", test.recorder());
 }
 
 #[tokio::test]
 async fn invalid_mcp_servers_are_rejected() {
-    let (_, test) = equipped();
+    let (_, test) = equipped_hub();
     let cwd = test.workspace();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let mut blank = issues();
     blank["name"] = json!(" ");
     let mut spoiled = wiki();
@@ -133,19 +138,19 @@ async fn invalid_mcp_servers_are_rejected() {
 /// The servers of an observer are not started.
 #[tokio::test]
 async fn mcp_servers_of_an_observer_are_ignored() {
-    let (equip, test) = equipped();
+    let (equip, test) = equipped_hub();
     let cwd = test.workspace();
     let mut driver = test.connect();
-    meet(&mut driver).await;
+    initialize(&mut driver).await;
     let params = json!({"cwd": cwd});
     let session = driver.request("session/new", params).await["sessionId"].take();
     let mut other = test.connect();
-    meet(&mut other).await;
-    let mut params = existing(&session, &cwd);
+    initialize(&mut other).await;
+    let mut params = existing_session_params(&session, &cwd);
     params["mcpServers"] = json!([issues()]);
     let answer = other.request("session/resume", params).await;
     assert_eq!(answer.get("_meta"), None);
-    assert_eq!(names(&equip, &session), Vec::<String>::new());
+    assert_eq!(server_names(&equip, &session), Vec::<String>::new());
     other.close().await;
     driver.close().await;
 }

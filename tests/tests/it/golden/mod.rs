@@ -25,7 +25,7 @@ mod workers;
 use std::{fs, path::Path};
 
 use harn_testkit::{StrictClient, TestHub, golden};
-use harn_tests::{hello, repository};
+use harn_tests::{initialize_params, repository_path};
 use serde_json::{Map, Value, json};
 
 /// Every transcript; the test below fails when a file is not in this list.
@@ -140,11 +140,11 @@ const TRANSCRIPTS: &[&str] = &[
 
 #[test]
 fn every_file_has_its_test() {
-    if golden::updating() {
+    if golden::is_updating() {
         // The other tests are writing them.
         return;
     }
-    let files = fs::read_dir(repository("fixtures/acp")).unwrap();
+    let files = fs::read_dir(repository_path("fixtures/acp")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names
         .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
@@ -154,8 +154,10 @@ fn every_file_has_its_test() {
 }
 
 /// Sends `initialize` as a client without capabilities and without `_meta.harn`.
-async fn meet(client: &mut StrictClient) {
-    client.request("initialize", hello(&Map::new())).await;
+async fn initialize(client: &mut StrictClient) {
+    client
+        .request("initialize", initialize_params(&Map::new()))
+        .await;
 }
 
 /// Opens a session in the workspace; returns its id. For agents without slash commands.
@@ -172,6 +174,6 @@ async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value
 }
 
 /// Returns the params that open an existing session from `cwd`.
-fn existing(session: &Value, cwd: &Path) -> Value {
+fn existing_session_params(session: &Value, cwd: &Path) -> Value {
     json!({"sessionId": session, "cwd": cwd, "mcpServers": []})
 }

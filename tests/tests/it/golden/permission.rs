@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use harn_model::{AgentEvent, SessionId, StopReason, ToolContent, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use harn_testkit::{MemoryRules, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 /// Asks to write a note and reports the result.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
@@ -46,7 +46,7 @@ async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 /// Rules that ask about text files and deny writes outside the allowlist.
-fn book() -> Arc<MemoryRules> {
+fn note_rules() -> Arc<MemoryRules> {
     MemoryRules::new(
         r#"
         auto_deny = ["delete_file"]
@@ -61,15 +61,15 @@ fn book() -> Arc<MemoryRules> {
 }
 
 /// A hub with these rules, which can store grants.
-fn hub(book: &Arc<MemoryRules>) -> TestHub {
+fn hub_with_rules(book: &Arc<MemoryRules>) -> TestHub {
     let book = book.clone();
     let hub = TestHub::builder(ScriptedAgent::new(write_a_note));
     hub.config(move |config| config.rules = book.clone())
         .build()
 }
 
-fn asking() -> TestHub {
-    hub(&book())
+fn asking_hub() -> TestHub {
+    hub_with_rules(&note_rules())
 }
 
 enum Answer {
@@ -77,13 +77,13 @@ enum Answer {
     Error(i32, &'static str),
 }
 
-fn chose(option: &str) -> Answer {
+fn selected_option(option: &str) -> Answer {
     Answer::Result(json!({"outcome": {"outcome": "selected", "optionId": option}}))
 }
 
 /// Sends a prompt and expects a tool call and its permission request. Returns the prompt's id, the request's id
 /// and its params.
-async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value, Value) {
+async fn prompt_until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value, Value) {
     let id = prompt(client, session, "Take a note").await;
     client.expect_update_of("tool_call").await;
     let (ask, params) = client.expect_request("session/request_permission").await;
@@ -98,17 +98,17 @@ async fn answer(client: &mut StrictClient, ask: &Value, answer: Answer) {
 }
 
 /// Answers the permission request with `with` and returns the updates after it.
-async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
+async fn play_answer(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     assert_eq!(
         params["approvalRequest"]["id"],
         params["toolCall"]["toolCallId"]
     );
     answer(&mut client, &ask, with).await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;
     check_transcript(name, test.recorder());
@@ -116,16 +116,16 @@ async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
 }
 
 /// Expects that the call ran; returns the updates.
-async fn runs(name: &str, with: Answer) -> Vec<Value> {
-    let updates = answered(name, &asking(), with).await;
+async fn expect_call_runs(name: &str, with: Answer) -> Vec<Value> {
+    let updates = play_answer(name, &asking_hub(), with).await;
     assert_eq!(updates[0]["status"], "in_progress");
     assert_eq!(updates[1]["status"], "completed");
     updates
 }
 
 /// Expects that the call did not run and that the turn continued; returns the error.
-async fn fails(name: &str, with: Answer) -> String {
-    let updates = answered(name, &asking(), with).await;
+async fn expect_call_fails(name: &str, with: Answer) -> String {
+    let updates = play_answer(name, &asking_hub(), with).await;
     assert_eq!(updates[0]["status"], "failed");
     let harn = &updates[0]["_meta"]["harn"];
     assert_eq!(harn["errorCategory"], "permission_denied");
@@ -135,40 +135,44 @@ async fn fails(name: &str, with: Answer) -> String {
 
 #[tokio::test]
 async fn allow_once_runs_the_call() {
-    runs("permission-allowed", chose("allow_once")).await;
+    expect_call_runs("permission-allowed", selected_option("allow_once")).await;
 }
 
 #[tokio::test]
 async fn reject_once_fails_the_call() {
-    let why = fails("permission-rejected", chose("reject_once")).await;
+    let why = expect_call_fails("permission-rejected", selected_option("reject_once")).await;
     assert_eq!(why, "whoever was asked rejected the call");
 }
 
 #[tokio::test]
 async fn unknown_option_fails_the_call() {
-    let why = fails("permission-unknown-option", chose("allow_everything")).await;
+    let why = expect_call_fails(
+        "permission-unknown-option",
+        selected_option("allow_everything"),
+    )
+    .await;
     assert!(why.contains("not offered"), "{why}");
 }
 
 /// A permission request is sent to the next client of the session when the first one disconnects.
 #[tokio::test]
 async fn next_client_receives_the_open_request() {
-    let test = asking();
+    let test = asking_hub();
     let mut first = test.connect();
-    meet(&mut first).await;
+    initialize(&mut first).await;
     let session = open(&mut first, &test).await;
-    until_asked(&mut first, &session).await;
+    prompt_until_asked(&mut first, &session).await;
     first.hang_up().await;
 
     let mut second = test.connect();
-    meet(&mut second).await;
-    let resume = existing(&session, &test.workspace());
+    initialize(&mut second).await;
+    let resume = existing_session_params(&session, &test.workspace());
     second.request("session/resume", resume).await;
     // This client has not received the announcement of the call.
     let call = second.expect_update_of("tool_call").await;
     let (ask, params) = second.expect_request("session/request_permission").await;
     assert_eq!(params["toolCall"]["toolCallId"], call["toolCallId"]);
-    answer(&mut second, &ask, chose("reject_once")).await;
+    answer(&mut second, &ask, selected_option("reject_once")).await;
     let settled = second.expect_update_of("tool_call_update").await;
     assert_eq!(settled["status"], "failed");
     second.expect_update_of("agent_message_chunk").await;
@@ -180,21 +184,21 @@ async fn next_client_receives_the_open_request() {
 #[tokio::test]
 async fn granted_answer_runs_the_call() {
     let granted = json!({"granted": true});
-    runs("permission-granted", Answer::Result(granted)).await;
+    expect_call_runs("permission-granted", Answer::Result(granted)).await;
 }
 
 /// The contract's oldest form.
 #[tokio::test]
 async fn selected_without_an_option_runs_the_call() {
     let selected = json!({"outcome": {"outcome": "selected"}});
-    runs("permission-selected", Answer::Result(selected)).await;
+    expect_call_runs("permission-selected", Answer::Result(selected)).await;
 }
 
 /// The arguments of the answer replace those of the call.
 #[tokio::test]
 async fn granted_arguments_replace_those_of_the_call() {
     let granted = json!({"granted": true, "args": {"path": "diary/today.txt"}});
-    let updates = runs("permission-granted-args", Answer::Result(granted)).await;
+    let updates = expect_call_runs("permission-granted-args", Answer::Result(granted)).await;
     assert_eq!(updates[0]["rawInput"], json!({"path": "diary/today.txt"}));
     assert_eq!(updates[2]["content"]["text"], "It is in diary/today.txt.");
 }
@@ -203,7 +207,7 @@ async fn granted_arguments_replace_those_of_the_call() {
 #[tokio::test]
 async fn granted_arguments_that_the_rules_deny_fail_the_call() {
     let granted = json!({"granted": true, "args": {"path": "src/main.rs"}});
-    let why = fails("permission-granted-args-denied", Answer::Result(granted)).await;
+    let why = expect_call_fails("permission-granted-args-denied", Answer::Result(granted)).await;
     assert!(
         why.starts_with("the arguments of the answer are not allowed: "),
         "{why}"
@@ -213,20 +217,20 @@ async fn granted_arguments_that_the_rules_deny_fail_the_call() {
 #[tokio::test]
 async fn denied_answer_fails_the_call_with_its_reason() {
     let denied = json!({"granted": false, "reason": "not on a Friday"});
-    let why = fails("permission-not-granted", Answer::Result(denied)).await;
+    let why = expect_call_fails("permission-not-granted", Answer::Result(denied)).await;
     assert_eq!(why, "not on a Friday");
 }
 
 #[tokio::test]
 async fn error_response_fails_the_call() {
-    let why = fails("permission-error", Answer::Error(-32000, "nobody is here")).await;
+    let why = expect_call_fails("permission-error", Answer::Error(-32000, "nobody is here")).await;
     assert_eq!(why, "the client could not be asked: nobody is here");
 }
 
 #[tokio::test]
 async fn client_without_the_method_fails_the_call() {
     let error = Answer::Error(-32601, "Method not found");
-    let why = fails("permission-method-not-found", error).await;
+    let why = expect_call_fails("permission-method-not-found", error).await;
     assert!(
         why.starts_with("the client does not offer session/request_permission"),
         "{why}"
@@ -236,7 +240,7 @@ async fn client_without_the_method_fails_the_call() {
 #[tokio::test]
 async fn malformed_answer_fails_the_call() {
     let odd = json!({"outcome": "selected"});
-    let why = fails("permission-malformed", Answer::Result(odd)).await;
+    let why = expect_call_fails("permission-malformed", Answer::Result(odd)).await;
     assert_eq!(why, "the client's answer was not understood");
 }
 
@@ -244,7 +248,7 @@ async fn malformed_answer_fails_the_call() {
 async fn conflicting_answer_fails_the_call() {
     let outcome = json!({"outcome": "selected", "optionId": "reject_once"});
     let both = json!({"granted": true, "outcome": outcome});
-    let why = fails("permission-conflicting", Answer::Result(both)).await;
+    let why = expect_call_fails("permission-conflicting", Answer::Result(both)).await;
     assert_eq!(
         why,
         "the client's answer says that the call is granted and that it is not"
@@ -252,10 +256,12 @@ async fn conflicting_answer_fails_the_call() {
 }
 
 /// Sends `initialize` as a host that declares `_meta.harn`.
-async fn meet_as_harn(client: &mut StrictClient) {
+async fn initialize_as_harn(client: &mut StrictClient) {
     let wishes = json!({"profile": "harn"});
     let wishes = wishes.as_object().unwrap();
-    client.request("initialize", hello(wishes)).await;
+    client
+        .request("initialize", initialize_params(wishes))
+        .await;
 }
 
 fn option_ids(params: &Value) -> Vec<&str> {
@@ -267,12 +273,12 @@ fn option_ids(params: &Value) -> Vec<&str> {
 /// only one lasting option to allow; the other one grants nothing even if the answer names it.
 #[tokio::test]
 async fn a_client_without_harn_is_not_offered_the_workspace() {
-    let book = book();
-    let test = hub(&book);
+    let book = note_rules();
+    let test = hub_with_rules(&book);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     let offered = [
         "allow_once",
         "allow_session",
@@ -281,12 +287,12 @@ async fn a_client_without_harn_is_not_offered_the_workspace() {
     ];
     assert_eq!(option_ids(&params), offered);
     assert_eq!(option_ids(&params["_meta"]["harn"]), offered);
-    answer(&mut client, &ask, chose("allow_always")).await;
-    let (updates, _) = client.updates_until(&id).await;
+    answer(&mut client, &ask, selected_option("allow_always")).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["status"], "failed");
     let why = updates[0]["_meta"]["harn"]["error"].as_str().unwrap();
     assert!(why.contains("not offered"), "{why}");
-    assert!(book.remembered().is_empty());
+    assert!(book.remembered_ids().is_empty());
     client.close().await;
     check_transcript("permission-not-offered", test.recorder());
 }
@@ -294,44 +300,44 @@ async fn a_client_without_harn_is_not_offered_the_workspace() {
 /// The way for a client without `_meta.harn` to grant a call for the workspace.
 #[tokio::test]
 async fn keep_command_extends_a_session_grant_to_the_workspace() {
-    let book = book();
-    let test = hub(&book);
+    let book = note_rules();
+    let test = hub_with_rules(&book);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, _) = until_asked(&mut client, &session).await;
-    answer(&mut client, &ask, chose("allow_session")).await;
-    client.updates_until(&id).await;
+    let (id, ask, _) = prompt_until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, selected_option("allow_session")).await;
+    client.collect_updates_until(&id).await;
     let id = prompt(&mut client, &session, "/permissions keep").await;
     client.expect_update_of("agent_message_chunk").await;
     client.expect_response(&id).await;
-    assert_eq!(book.remembered().len(), 1);
+    assert_eq!(book.remembered_ids().len(), 1);
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Take another note").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["status"], "in_progress");
     client.close().await;
 }
 
 /// Prompts twice, and answers the permission request of the first turn. Returns the updates of the second turn.
-async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
-    let book = book();
-    let test = hub(&book);
+async fn prompt_twice(name: &str, option: &str, another_session: bool) -> Vec<Value> {
+    let book = note_rules();
+    let test = hub_with_rules(&book);
     let mut client = test.connect();
-    meet_as_harn(&mut client).await;
+    initialize_as_harn(&mut client).await;
     let mut session = open(&mut client, &test).await;
-    let (id, ask, _) = until_asked(&mut client, &session).await;
-    answer(&mut client, &ask, chose(option)).await;
-    client.updates_until(&id).await;
+    let (id, ask, _) = prompt_until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, selected_option(option)).await;
+    client.collect_updates_until(&id).await;
     // The id depends on the name of the folder, which differs from run to run.
-    for id in book.remembered() {
+    for id in book.remembered_ids() {
         test.recorder().rename(id, "g-1");
     }
     if another_session {
         session = open(&mut client, &test).await;
     }
     let id = prompt(&mut client, &session, "Take another note").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     client.close().await;
     check_transcript(name, test.recorder());
     updates
@@ -339,37 +345,37 @@ async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
 
 #[tokio::test]
 async fn allow_session_covers_the_next_call_of_the_session() {
-    let updates = again("permission-allowed-session", "allow_session", false).await;
+    let updates = prompt_twice("permission-allowed-session", "allow_session", false).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
 async fn allow_always_covers_another_session() {
-    let updates = again("permission-allowed-always", "allow_always", true).await;
+    let updates = prompt_twice("permission-allowed-always", "allow_always", true).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
 async fn reject_always_covers_another_session() {
-    let updates = again("permission-rejected-always", "reject_always", true).await;
+    let updates = prompt_twice("permission-rejected-always", "reject_always", true).await;
     assert_eq!(updates[1]["status"], "failed");
     let harn = &updates[1]["_meta"]["harn"];
     assert_eq!(harn["errorCategory"], "permission_denied");
 }
 
 /// Returns the call and the permission request under these rules, and the size of the request.
-async fn asked_under(rules: &str) -> (Value, Value, usize) {
-    let test = hub(&MemoryRules::new(rules));
+async fn request_under_rules(rules: &str) -> (Value, Value, usize) {
+    let test = hub_with_rules(&MemoryRules::new(rules));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Take a note").await;
     let call = client.expect_update_of("tool_call").await;
     let (ask, params) = client.expect_request("session/request_permission").await;
-    answer(&mut client, &ask, chose("reject_once")).await;
-    let (updates, _) = client.updates_until(&id).await;
+    answer(&mut client, &ask, selected_option("reject_once")).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let audit = &updates[0]["_meta"]["harn"]["audit"];
     assert_eq!(audit["mutation_scope"], "apply_workspace");
     assert_eq!(
@@ -388,7 +394,7 @@ async fn asked_under(rules: &str) -> (Value, Value, usize) {
 
 #[tokio::test]
 async fn a_policy_is_in_a_question_at_most_twice() {
-    let (call, _, without) = asked_under("").await;
+    let (call, _, without) = request_under_rules("").await;
     let audit = &call["_meta"]["harn"]["audit"];
     assert_eq!(audit["approval_policy"], Value::Null);
 
@@ -401,7 +407,7 @@ async fn a_policy_is_in_a_question_at_most_twice() {
         tools.join(", ")
     );
     assert!(policy.len() > 3000);
-    let (call, params, with) = asked_under(&policy).await;
+    let (call, params, with) = request_under_rules(&policy).await;
     assert!(
         with <= without + 2 * policy.len(),
         "{with} bytes, {without} without a policy of {}",
@@ -419,12 +425,12 @@ async fn a_policy_is_in_a_question_at_most_twice() {
 /// The receipt occurs four times in a request, so the texts of a rule are truncated in it.
 #[tokio::test]
 async fn long_texts_of_a_rule_are_truncated_in_a_request() {
-    let (_, _, without) = asked_under("").await;
+    let (_, _, without) = request_under_rules("").await;
     let words = "é".repeat(3000);
     for [id, reason] in [["r", words.as_str()], [words.as_str(), "why"]] {
         let rule =
             format!("[[rules]]\nid = \"{id}\"\nask = {{ tool = \"*\" }}\nreason = \"{reason}\"\n");
-        let (_, params, with) = asked_under(&rule).await;
+        let (_, params, with) = request_under_rules(&rule).await;
         assert!(
             with <= without + 2 * rule.len(),
             "{with} bytes, {without} without"
@@ -439,7 +445,7 @@ async fn long_texts_of_a_rule_are_truncated_in_a_request() {
 
 #[tokio::test]
 async fn several_policies_are_merged_into_four_lists() {
-    let (call, params, _) = asked_under(
+    let (call, params, _) = request_under_rules(
         r#"
         auto_approve = ["list_*", "look"]
         auto_deny = ["drop_*"]
@@ -470,15 +476,15 @@ async fn several_policies_are_merged_into_four_lists() {
 async fn request_shows_the_whole_command() {
     let test = TestHub::new(ScriptedAgent::new(clean_up));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     assert_eq!(
         params["toolCall"]["content"][0]["content"]["text"],
         "```sh\nrm -rf build && git status\n```"
     );
-    answer(&mut client, &ask, chose("reject_once")).await;
-    client.updates_until(&id).await;
+    answer(&mut client, &ask, selected_option("reject_once")).await;
+    client.collect_updates_until(&id).await;
     client.close().await;
     check_transcript("permission-command", test.recorder());
 }
@@ -501,20 +507,20 @@ async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn request_shows_the_quoted_words_of_a_command() {
     let test = TestHub::new(ScriptedAgent::new(run_words));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     let line = r"rm -rf 'my files' '' 'it'\''s' $'a\u{202e}b' $'c\u{1b}[2J'";
     assert_eq!(
         params["toolCall"]["content"][0]["content"]["text"],
         format!("```sh\n{line}\n```")
     );
     assert_eq!(params["toolCall"]["title"], r"Clean\u{202e} up");
-    answer(&mut client, &ask, chose("reject_once")).await;
-    client.updates_until(&id).await;
+    answer(&mut client, &ask, selected_option("reject_once")).await;
+    client.collect_updates_until(&id).await;
     client.close().await;
     let session = SessionId::from(session.as_str().unwrap());
-    let log = std::fs::read_to_string(test.log_of(&session)).unwrap();
+    let log = std::fs::read_to_string(test.log_path(&session)).unwrap();
     let judged = log.lines().find_map(|written| {
         let written: Value = serde_json::from_str(written).unwrap();
         written
@@ -528,14 +534,14 @@ async fn request_shows_the_quoted_words_of_a_command() {
 /// The answer `cancelled` cancels the turn.
 #[tokio::test]
 async fn cancelled_answer_cancels_the_turn() {
-    let test = asking();
+    let test = asking_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, _) = until_asked(&mut client, &session).await;
+    let (id, ask, _) = prompt_until_asked(&mut client, &session).await;
     let cancelled = json!({"outcome": {"outcome": "cancelled"}});
     answer(&mut client, &ask, Answer::Result(cancelled)).await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["status"], "failed");
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
@@ -544,7 +550,7 @@ async fn cancelled_answer_cancels_the_turn() {
 
 /// A turn that continues only after the client has read the withdrawal of its request, so that the messages
 /// have one order.
-fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
+fn agent_waiting_for_withdrawal(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     let seen = withdrawn.clone();
     ScriptedAgent::new(move |cx| {
         let seen = seen.clone();
@@ -560,11 +566,11 @@ fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
 #[tokio::test]
 async fn cancelled_turn_withdraws_its_request() {
     let withdrawn = Arc::new(Notify::new());
-    let test = TestHub::new(waiting(&withdrawn));
+    let test = TestHub::new(agent_waiting_for_withdrawal(&withdrawn));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     let cancel = json!({"sessionId": params["sessionId"]});
     client.notify("session/cancel", cancel).await;
     client.expect_event_of("control_outcome").await;
@@ -573,7 +579,7 @@ async fn cancelled_turn_withdraws_its_request() {
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
     client.respond(&ask, outcome).await;
     withdrawn.notify_one();
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["status"], "failed");
     assert_eq!(result["stopReason"], "cancelled");
     client.close().await;
@@ -586,20 +592,20 @@ async fn request_without_an_answer_fails_at_its_deadline() {
     let test = TestHub::builder(ScriptedAgent::new(write_a_note));
     let test = test.config(|config| config.ask_deadline = Duration::from_secs(90));
     let test = test.build();
-    let mut client = test.connect().patience(Duration::from_secs(600));
-    meet(&mut client).await;
+    let mut client = test.connect().with_patience(Duration::from_secs(600));
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
     let until = "2026-01-01T00:01:30.000Z";
     assert_eq!(params["approvalRequest"]["deadline"], until);
     assert_eq!(params["_meta"]["harn"]["deadline"], until);
     let request = client.expect_notification("$/cancel_request").await;
     assert_eq!(request["requestId"], ask);
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["status"], "failed");
     assert_eq!(result["stopReason"], "end_turn");
     // Too late.
-    answer(&mut client, &ask, chose("allow_once")).await;
+    answer(&mut client, &ask, selected_option("allow_once")).await;
     client.close().await;
     check_transcript("permission-deadline", test.recorder());
 }
@@ -607,16 +613,16 @@ async fn request_without_an_answer_fails_at_its_deadline() {
 /// The log names the client that received the request, once, before the answer.
 #[tokio::test]
 async fn log_names_the_client_that_was_asked() {
-    let test = asking();
+    let test = asking_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
-    let (id, ask, params) = until_asked(&mut client, &session).await;
-    answer(&mut client, &ask, chose("allow_once")).await;
-    client.updates_until(&id).await;
+    let (id, ask, params) = prompt_until_asked(&mut client, &session).await;
+    answer(&mut client, &ask, selected_option("allow_once")).await;
+    client.collect_updates_until(&id).await;
     client.close().await;
     let session = SessionId::from(session.as_str().unwrap());
-    let log = std::fs::read_to_string(test.log_of(&session)).unwrap();
+    let log = std::fs::read_to_string(test.log_path(&session)).unwrap();
     let events = log.lines().map(|line| {
         serde_json::from_str::<harn_model::Envelope>(line)
             .unwrap()

@@ -8,7 +8,7 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 #[tokio::test]
 async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
@@ -17,13 +17,13 @@ async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
         cx.say(format!("I got {}.", kinds.join(", "))).await?;
         Ok(StopReason::EndTurn)
     });
-    let test = TestHub::new(agent.takes(PromptSupport {
+    let test = TestHub::new(agent.prompt_support(PromptSupport {
         image: true,
         audio: false,
         embedded: true,
     }));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let send = |blocks: Value| json!({"sessionId": session, "prompt": blocks});
 
@@ -35,7 +35,7 @@ async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
         {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=", "uri": "file:///c.png"},
     ]);
     let id = client.send_request("session/prompt", send(blocks)).await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(
         updates[0]["content"]["text"],
         "I got text, resource, resource, resource_link, image."
@@ -57,9 +57,9 @@ async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
     assert_eq!(error["code"], -32602);
 
     // A replay has the blocks as the client sent them.
-    let params = existing(&session, &test.workspace());
+    let params = existing_session_params(&session, &test.workspace());
     let id = client.send_request("session/load", params).await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     assert_eq!(replayed[4]["content"]["data"], "iVBORw0KGgo=");
     client.close().await;
     check_transcript("prompt-blocks", test.recorder());
@@ -81,7 +81,7 @@ async fn queued_prompts_are_answered_in_order_or_at_once_when_cancelled() {
     });
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let one = prompt(&mut client, &session, "one").await;
     let two = prompt(&mut client, &session, "two").await;
@@ -94,9 +94,9 @@ async fn queued_prompts_are_answered_in_order_or_at_once_when_cancelled() {
     let result = client.expect_response(&two).await;
     assert_eq!(result["stopReason"], "cancelled");
     go.notify_one();
-    let (updates, _) = client.updates_until(&one).await;
+    let (updates, _) = client.collect_updates_until(&one).await;
     assert_eq!(updates[0]["content"]["text"], "This is one.");
-    let (updates, result) = client.updates_until(&three).await;
+    let (updates, result) = client.collect_updates_until(&three).await;
     assert_eq!(updates[0]["content"]["text"], "This is three.");
     assert_eq!(result["stopReason"], "end_turn");
     client.close().await;

@@ -7,20 +7,20 @@ use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::json;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 #[tokio::test]
 async fn unavailable_sessions_are_rejected_with_a_reason() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let nowhere = json!("session-99");
 
     let id = prompt(&mut client, &nowhere, "hello").await;
     assert_eq!(client.expect_error(&id).await["code"], -32002);
     for method in ["session/load", "session/resume", "session/fork"] {
-        let params = existing(&nowhere, &test.workspace());
+        let params = existing_session_params(&nowhere, &test.workspace());
         let error = client.request_error(method, params).await;
         assert_eq!(error["code"], -32002, "{method}");
         assert_eq!(error["data"]["reason"], "unknown_session", "{method}");
@@ -37,7 +37,7 @@ async fn unavailable_sessions_are_rejected_with_a_reason() {
     let error = client.request_error("session/set_mode", params).await;
     assert_eq!(error["code"], -32002);
     // An id is not a path.
-    let params = existing(&json!("../../etc"), &test.workspace());
+    let params = existing_session_params(&json!("../../etc"), &test.workspace());
     let error = client.request_error("session/load", params).await;
     assert_eq!(error["code"], -32002);
 
@@ -46,15 +46,16 @@ async fn unavailable_sessions_are_rejected_with_a_reason() {
         let error = client.request_error("session/new", params).await;
         assert_eq!(error["data"]["reason"], "bad_cwd");
     }
-    let elsewhere = existing(&session, &test.state_dir());
+    let elsewhere = existing_session_params(&session, &test.state_dir());
     let error = client.request_error("session/load", elsewhere).await;
     assert_eq!(error["data"]["reason"], "wrong_cwd");
 
-    test.recorder().note("a second agent on the same state");
-    let other = test.beside();
+    test.recorder()
+        .record_note("a second agent on the same state");
+    let other = test.start_second();
     let mut second = other.connect();
-    meet(&mut second).await;
-    let params = existing(&session, &test.workspace());
+    initialize(&mut second).await;
+    let params = existing_session_params(&session, &test.workspace());
     let error = second.request_error("session/load", params.clone()).await;
     assert_eq!(error["data"]["reason"], "session_locked");
     let of = json!({"sessionId": session});
@@ -68,9 +69,11 @@ async fn unavailable_sessions_are_rejected_with_a_reason() {
     second.expect_event_of("session_closed").await;
     second.expect_response(&closing).await;
 
-    second.recorder().note("the session's log is damaged");
+    second
+        .recorder()
+        .record_note("the session's log is damaged");
     let id = SessionId::from(session.as_str().unwrap());
-    fs::write(test.log_of(&id), "not an event\n").unwrap();
+    fs::write(test.log_path(&id), "not an event\n").unwrap();
     let error = second.request_error("session/load", params).await;
     assert_eq!(error["data"]["reason"], "session_corrupt");
     second.close().await;

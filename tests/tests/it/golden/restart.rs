@@ -4,26 +4,26 @@ use harn_testkit::StrictClient;
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 
-use crate::golden::{existing, meet, open, prompt, turn::worker};
+use crate::golden::{existing_session_params, initialize, open, prompt, turn::working_hub};
 
 #[tokio::test]
 async fn load_after_a_restart_replays_the_same_updates() {
-    let mut test = worker();
+    let mut test = working_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let question = "Where is the parser?";
     let id = prompt(&mut client, &session, question).await;
-    let (live, _) = client.updates_until(&id).await;
+    let (live, _) = client.collect_updates_until(&id).await;
     client.close().await;
 
     test.restart().await;
-    test.recorder().note("the agent is started again");
+    test.recorder().record_note("the agent is started again");
     let mut client = test.connect();
-    meet(&mut client).await;
-    let params = existing(&session, &test.workspace());
+    initialize(&mut client).await;
+    let params = existing_session_params(&session, &test.workspace());
     let id = client.send_request("session/load", params).await;
-    let (replayed, answer) = client.updates_until(&id).await;
+    let (replayed, answer) = client.collect_updates_until(&id).await;
     assert_eq!(replayed[0]["sessionUpdate"], "user_message_chunk");
     assert_eq!(replayed[0]["content"]["text"], question);
     assert_eq!(
@@ -32,35 +32,35 @@ async fn load_after_a_restart_replays_the_same_updates() {
         "the same ids and content, in the same order"
     );
     assert_eq!(answer["modes"]["currentModeId"], "ask");
-    goes_on(&mut client, &session).await;
+    check_next_turn(&mut client, &session).await;
     client.close().await;
     check_transcript("load-after-restart", test.recorder());
 }
 
 #[tokio::test]
 async fn resume_after_a_restart_continues_without_history() {
-    let mut test = worker();
+    let mut test = working_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Where is the parser?").await;
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
     client.close().await;
 
     test.restart().await;
-    test.recorder().note("the agent is started again");
+    test.recorder().record_note("the agent is started again");
     let mut client = test.connect();
-    meet(&mut client).await;
-    let params = existing(&session, &test.workspace());
+    initialize(&mut client).await;
+    let params = existing_session_params(&session, &test.workspace());
     client.request("session/resume", params).await;
-    goes_on(&mut client, &session).await;
+    check_next_turn(&mut client, &session).await;
     client.close().await;
     check_transcript("resume", test.recorder());
 }
 
-async fn goes_on(client: &mut StrictClient, session: &Value) {
+async fn check_next_turn(client: &mut StrictClient, session: &Value) {
     let id = prompt(client, session, "And the lexer?").await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(result, json!({"stopReason": "end_turn"}));
     // The session has its title already.
     let retitled = updates

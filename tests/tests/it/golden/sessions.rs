@@ -10,16 +10,16 @@ use harn_model::{
     AgentEvent, ContentBlock, Envelope, Seq, SessionId, SessionInfo, StopReason, TurnStarted,
 };
 use harn_testkit::{FakeClock, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Map, Value, json};
 
-use crate::golden::{existing, meet, open, prompt, turn::worker};
+use crate::golden::{existing_session_params, initialize, open, prompt, turn::working_hub};
 
 /// Sets the time of a session's last change. The listing reads it from the file, which no fake clock controls.
-fn changed_at(test: &TestHub, session: &str, seconds: u64) {
+fn set_changed_at(test: &TestHub, session: &str, seconds: u64) {
     let log = File::options()
         .append(true)
-        .open(test.log_of(&SessionId::from(session)))
+        .open(test.log_path(&SessionId::from(session)))
         .unwrap();
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(FakeClock::START);
     log.set_modified(at + Duration::from_secs(seconds)).unwrap();
@@ -27,9 +27,9 @@ fn changed_at(test: &TestHub, session: &str, seconds: u64) {
 
 #[tokio::test]
 async fn list_shows_titles_and_filters_by_directory() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(listed["sessions"], json!([]));
     let titled = open(&mut client, &test).await;
@@ -38,14 +38,14 @@ async fn list_shows_titles_and_filters_by_directory() {
     let text = json!({"type": "text", "text": "Where is the parser?\nAnd the lexer?"});
     let params = json!({"sessionId": titled, "prompt": [link, text]});
     let id = client.send_request("session/prompt", params).await;
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
     let other = test.workspace().join("other");
     std::fs::create_dir(&other).unwrap();
     let params =
         json!({"cwd": other, "additionalDirectories": [test.workspace()], "mcpServers": []});
     let unused = client.request("session/new", params).await["sessionId"].clone();
-    changed_at(&test, "session-1", 10);
-    changed_at(&test, "session-2", 20);
+    set_changed_at(&test, "session-1", 10);
+    set_changed_at(&test, "session-2", 20);
     let listed = client.request("session/list", Value::Null).await;
     let ids = |listed: &Value| {
         let sessions = listed["sessions"].as_array().unwrap().iter();
@@ -101,10 +101,10 @@ async fn list_returns_each_session_once_across_pages() {
         log.append(&[prompted]).unwrap();
         drop(log);
         // Two sessions share each time, so that the cursor has to distinguish them.
-        changed_at(&test, &id, number / 2);
+        set_changed_at(&test, &id, number / 2);
     }
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let first = client.request("session/list", json!({})).await;
     let params = json!({"cursor": first["nextCursor"]});
     let second = client.request("session/list", params).await;
@@ -127,10 +127,12 @@ async fn list_returns_each_session_once_across_pages() {
 /// The client acpx prints the `_meta` of rows.
 #[tokio::test]
 async fn a_plain_client_lists_rows_without_vendor_data() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect();
     let plain = Map::from_iter([("profile".to_owned(), json!("acp"))]);
-    client.request("initialize", hello(&plain)).await;
+    client
+        .request("initialize", initialize_params(&plain))
+        .await;
     open(&mut client, &test).await;
     let listed = client.request("session/list", json!({})).await;
     let rows = listed["sessions"].as_array().unwrap();
@@ -140,7 +142,7 @@ async fn a_plain_client_lists_rows_without_vendor_data() {
 }
 
 /// An agent that works until it is cancelled.
-fn slow() -> ScriptedAgent {
+fn slow_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         cx.cancelled().await;
@@ -150,9 +152,9 @@ fn slow() -> ScriptedAgent {
 
 #[tokio::test]
 async fn close_ends_a_session_and_delete_removes_it() {
-    let test = TestHub::new(slow());
+    let test = TestHub::new(slow_agent());
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let of = json!({"sessionId": session});
 
@@ -169,7 +171,7 @@ async fn close_ends_a_session_and_delete_removes_it() {
     // The session is not open any more, but it exists.
     let id = prompt(&mut client, &session, "hello?").await;
     assert_eq!(client.expect_error(&id).await["code"], -32002);
-    let again = existing(&session, &test.workspace());
+    let again = existing_session_params(&session, &test.workspace());
     client.request("session/resume", again.clone()).await;
 
     let deleting = client.send_request("session/delete", of.clone()).await;
@@ -184,7 +186,7 @@ async fn close_ends_a_session_and_delete_removes_it() {
 }
 
 /// An agent that sets the title of its session to the prompt.
-fn titles_itself() -> ScriptedAgent {
+fn self_titling_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let info = SessionInfo {
             title: Some(cx.prompt_text()),
@@ -196,7 +198,7 @@ fn titles_itself() -> ScriptedAgent {
 }
 
 /// Returns the rows of a listing as `(sessionId, title)`.
-async fn titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)> {
+async fn list_titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)> {
     let mut listed = client.request("session/list", params).await;
     let rows = listed["sessions"].as_array_mut().unwrap().iter_mut();
     rows.map(|row| (row["sessionId"].take(), row["title"].take()))
@@ -206,12 +208,12 @@ async fn titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)>
 /// A title set by a client has priority over the agent's, for open and closed sessions and after a restart.
 #[tokio::test]
 async fn a_client_sets_the_title() {
-    let mut test = TestHub::new(titles_itself());
+    let mut test = TestHub::new(self_titling_agent());
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "first").await;
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
     let title = |title: &str| json!({"sessionId": session, "title": title});
     let chosen = title("  The leaking\n bucket ");
     let id = client.send_request("session/set_title", chosen).await;
@@ -220,11 +222,11 @@ async fn a_client_sets_the_title() {
     let stored = client.expect_response(&id).await;
     assert_eq!(stored, json!({"title": "The leaking bucket"}));
     let id = prompt(&mut client, &session, "second").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(updates, Vec::<Value>::new());
-    changed_at(&test, "session-1", 1);
+    set_changed_at(&test, "session-1", 1);
     let row = |title: &str| vec![(session.clone(), json!(title))];
-    let listed = titles(&mut client, json!({})).await;
+    let listed = list_titles(&mut client, json!({})).await;
     assert_eq!(listed, row("The leaking bucket"));
 
     // The session need not be open.
@@ -234,8 +236,8 @@ async fn a_client_sets_the_title() {
     client.expect_response(&closing).await;
     let other = title("Another bucket");
     client.request("session/set_title", other).await;
-    changed_at(&test, "session-1", 2);
-    let listed = titles(&mut client, json!({})).await;
+    set_changed_at(&test, "session-1", 2);
+    let listed = list_titles(&mut client, json!({})).await;
     assert_eq!(listed, row("Another bucket"));
     let empty = title(" \n");
     let refused = client.request_error("session/set_title", empty).await;
@@ -248,19 +250,22 @@ async fn a_client_sets_the_title() {
 
     test.restart().await;
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let id = client
-        .send_request("session/load", existing(&session, &test.workspace()))
+        .send_request(
+            "session/load",
+            existing_session_params(&session, &test.workspace()),
+        )
         .await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     let named = |it: &&Value| it["sessionUpdate"] == "session_info_update";
     assert_eq!(
         replayed.iter().rfind(named).unwrap()["title"],
         "Another bucket"
     );
     let id = prompt(&mut client, &session, "third").await;
-    client.updates_until(&id).await;
-    let listed = titles(&mut client, json!({})).await;
+    client.collect_updates_until(&id).await;
+    let listed = list_titles(&mut client, json!({})).await;
     assert_eq!(listed, row("Another bucket"));
     client.close().await;
 }
@@ -268,9 +273,9 @@ async fn a_client_sets_the_title() {
 /// Listings omit an archived session; a client can still open it.
 #[tokio::test]
 async fn archive_hides_a_session_from_listings() {
-    let mut test = TestHub::new(slow());
+    let mut test = TestHub::new(slow_agent());
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "slow").await;
     client.expect_update_of("agent_message_chunk").await;
@@ -281,12 +286,12 @@ async fn archive_hides_a_session_from_listings() {
     assert_eq!(client.expect_response(&id).await["stopReason"], "cancelled");
     client.expect_event_of("session_closed").await;
     assert_eq!(client.expect_response(&archiving).await, json!({}));
-    changed_at(&test, "session-1", 1);
+    set_changed_at(&test, "session-1", 1);
     let row = || vec![(session.clone(), json!("slow"))];
-    assert_eq!(titles(&mut client, json!({})).await, []);
+    assert_eq!(list_titles(&mut client, json!({})).await, []);
     for filter in ["include", "only"] {
         let params = json!({"archived": filter});
-        assert_eq!(titles(&mut client, params).await, row(), "{filter}");
+        assert_eq!(list_titles(&mut client, params).await, row(), "{filter}");
     }
     let odd = json!({"archived": "sometimes"});
     let refused = client.request_error("session/list", odd).await;
@@ -294,13 +299,19 @@ async fn archive_hides_a_session_from_listings() {
     // A second archive succeeds. Opening the session does not unarchive it.
     client.request("session/archive", of.clone()).await;
     client
-        .request("session/resume", existing(&session, &test.workspace()))
+        .request(
+            "session/resume",
+            existing_session_params(&session, &test.workspace()),
+        )
         .await;
-    assert_eq!(titles(&mut client, json!({})).await, []);
+    assert_eq!(list_titles(&mut client, json!({})).await, []);
     client.request("session/unarchive", of.clone()).await;
-    changed_at(&test, "session-1", 2);
-    assert_eq!(titles(&mut client, json!({})).await, row());
-    assert_eq!(titles(&mut client, json!({"archived": "only"})).await, []);
+    set_changed_at(&test, "session-1", 2);
+    assert_eq!(list_titles(&mut client, json!({})).await, row());
+    assert_eq!(
+        list_titles(&mut client, json!({"archived": "only"})).await,
+        []
+    );
     for method in ["session/archive", "session/unarchive"] {
         let unknown = json!({"sessionId": "nosuch"});
         assert_eq!(client.request_error(method, unknown).await["code"], -32002);
@@ -313,36 +324,36 @@ async fn archive_hides_a_session_from_listings() {
 
     test.restart().await;
     let mut client = test.connect();
-    meet(&mut client).await;
-    assert_eq!(titles(&mut client, json!({})).await, []);
+    initialize(&mut client).await;
+    assert_eq!(list_titles(&mut client, json!({})).await, []);
     client.request("session/unarchive", of.clone()).await;
     client.request("session/unarchive", of).await;
-    assert_eq!(titles(&mut client, json!({})).await, row());
+    assert_eq!(list_titles(&mut client, json!({})).await, row());
     client.close().await;
 }
 
 #[tokio::test]
 async fn fork_copies_the_history_and_continues_apart() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Where is the parser?").await;
-    let (live, _) = client.updates_until(&id).await;
-    let params = existing(&session, &test.workspace());
+    let (live, _) = client.collect_updates_until(&id).await;
+    let params = existing_session_params(&session, &test.workspace());
     let fork = client.request("session/fork", params).await["sessionId"].take();
     assert_eq!(fork, "session-2");
 
     // The fork has the history and continues independently.
-    let params = existing(&fork, &test.workspace());
+    let params = existing_session_params(&fork, &test.workspace());
     let id = client.send_request("session/load", params).await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     assert_eq!(replayed[1..], live);
     let id = prompt(&mut client, &fork, "And the lexer?").await;
-    client.updates_until(&id).await;
-    let params = existing(&session, &test.workspace());
+    client.collect_updates_until(&id).await;
+    let params = existing_session_params(&session, &test.workspace());
     let id = client.send_request("session/load", params).await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     assert_eq!(replayed[1..], live);
     client.close().await;
     check_transcript("fork", test.recorder());

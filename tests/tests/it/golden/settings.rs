@@ -8,7 +8,7 @@ use harn_testkit::{ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::json;
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 fn choice(value: &str, name: &str) -> ConfigChoice {
     ConfigChoice {
@@ -38,7 +38,7 @@ async fn clients_set_the_mode_and_options() {
     .options(vec![depth]);
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
 
     let params = json!({"sessionId": session, "modeId": "read-only"});
@@ -59,7 +59,7 @@ async fn clients_set_the_mode_and_options() {
     );
 
     let id = prompt(&mut client, &session, "Write").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(updates[0]["content"]["text"], "read-only and thorough");
 
     // The mode is an option too.
@@ -84,7 +84,7 @@ async fn clients_set_the_mode_and_options() {
     assert_eq!(error["data"]["reason"], "invalid_params");
 
     // The settings persist.
-    let params = existing(&session, &test.workspace());
+    let params = existing_session_params(&session, &test.workspace());
     let answer = client.request("session/resume", params).await;
     assert_eq!(answer["configOptions"][1]["currentValue"], "thorough");
     client.close().await;
@@ -116,21 +116,21 @@ async fn clients_receive_slash_commands() {
     });
     let mut test = TestHub::new(agent.commands(vec![greet, leave]));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     // After the response: a client drops an update for a session that it does not know yet.
     let session = open(&mut client, &test).await;
     let update = client.expect_update_of("available_commands_update").await;
     assert_eq!(update["availableCommands"][0]["name"], "greet");
     let id = prompt(&mut client, &session, "/greet Ada").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     assert_eq!(updates[1]["availableCommands"][0]["name"], "leave");
     client.close().await;
 
     test.restart().await;
-    test.recorder().note("the agent is started again");
+    test.recorder().record_note("the agent is started again");
     let mut client = test.connect();
-    meet(&mut client).await;
-    let params = existing(&session, &test.workspace());
+    initialize(&mut client).await;
+    let params = existing_session_params(&session, &test.workspace());
     client.request("session/resume", params).await;
     let update = client.expect_update_of("available_commands_update").await;
     assert_eq!(update["availableCommands"][0]["name"], "leave");

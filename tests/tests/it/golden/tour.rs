@@ -7,7 +7,7 @@ use harn_engines::ScriptAgent;
 use harn_model::{McpServerStatus, McpState, SessionId, ToolsChange};
 use harn_runtime::EquipmentChange;
 use harn_testkit::{FakeEquip, MessageFromAgent, StrictClient, TestHub};
-use harn_tests::{check_transcript, repository};
+use harn_tests::{check_transcript, repository_path};
 use serde_json::{Value, json};
 
 use crate::golden::{open, prompt};
@@ -30,13 +30,13 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(&mut self, message: &MessageFromAgent) {
+    fn record(&mut self, message: &MessageFromAgent) {
         match message {
             MessageFromAgent::Notification { method, params } if method == "_harn/agentEvent" => {
                 self.kinds.extend(word(&params["kind"]));
             }
             MessageFromAgent::Notification { method, params } if method == "session/update" => {
-                self.update(&params["update"]);
+                self.record_update(&params["update"]);
             }
             MessageFromAgent::Request { method, params, .. } if method == "host/call" => {
                 let name = word(&params["name"]).unwrap();
@@ -49,7 +49,7 @@ impl Seen {
         }
     }
 
-    fn update(&mut self, update: &Value) {
+    fn record_update(&mut self, update: &Value) {
         let harn = &update["_meta"]["harn"];
         match word(&update["sessionUpdate"]).unwrap().as_str() {
             "tool_call" | "tool_call_update" => self.tool_fields.extend(members(harn)),
@@ -69,7 +69,7 @@ impl Seen {
     }
 
     /// Reads the extensions that the response to `initialize` advertises.
-    fn advertised(answer: &Value) -> Self {
+    fn from_initialize(answer: &Value) -> Self {
         let harn = &answer["agentCapabilities"]["_meta"]["harn"];
         Self {
             extensions: words(&harn["sessionUpdateExtensions"]),
@@ -113,8 +113,8 @@ fn members(object: &Value) -> impl Iterator<Item = String> {
 }
 
 /// Plays every turn of the tour, then closes the session.
-async fn tour(profile: &str, name: &str) {
-    let scenario = repository("fixtures/scenarios/tour.yaml");
+async fn play_tour(profile: &str, name: &str) {
+    let scenario = repository_path("fixtures/scenarios/tour.yaml");
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(ScriptAgent::load(scenario).unwrap())
@@ -130,7 +130,7 @@ async fn tour(profile: &str, name: &str) {
     let answer = client.request("initialize", hello).await;
     let mut seen = Seen::default();
     let session = open(&mut client, &test).await;
-    seen.update(&client.expect_update_of("available_commands_update").await);
+    seen.record_update(&client.expect_update_of("available_commands_update").await);
     for text in [
         "Look around",
         "/everything",
@@ -142,7 +142,7 @@ async fn tour(profile: &str, name: &str) {
         "/fail",
     ] {
         if text == "/host" {
-            connect(&equip, &session).await;
+            connect_mcp_server(&equip, &session).await;
         }
         let id = prompt(&mut client, &session, text).await;
         play(&mut client, &session, &id, &mut seen).await;
@@ -158,7 +158,7 @@ async fn tour(profile: &str, name: &str) {
         // This update is part of ACP, and a plain client receives no list of extensions.
         seen.extensions.remove("available_commands_update");
     }
-    let mut advertised = Seen::advertised(&answer);
+    let mut advertised = Seen::from_initialize(&answer);
     // A scenario runs its commands itself; the transcript `bridge-exec` shows this operation.
     advertised.operations.remove("exec");
     assert_eq!(seen.extensions, advertised.extensions, "{profile}: updates");
@@ -181,7 +181,7 @@ async fn tour(profile: &str, name: &str) {
 }
 
 /// Connects an MCP server with one tool. The session's equipment reports this, not the agent.
-async fn connect(equip: &FakeEquip, session: &Value) {
+async fn connect_mcp_server(equip: &FakeEquip, session: &Value) {
     let session = SessionId::from(session.as_str().unwrap());
     let issues = McpServerStatus {
         name: "issues".to_owned(),
@@ -189,27 +189,27 @@ async fn connect(equip: &FakeEquip, session: &Value) {
         tools: Some(1),
         error: None,
     };
-    equip.stand(&session, vec![issues]).await;
+    equip.set_servers(&session, vec![issues]).await;
     let change = ToolsChange {
         added: vec!["close_ticket".to_owned()],
         total: 1,
         ..ToolsChange::default()
     };
     let change = EquipmentChange::Tools(change);
-    equip.tell(&session, change).await;
+    equip.send_change(&session, change).await;
 }
 
 /// Answers the agent's requests, and cancels a turn that does not end otherwise.
 async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen: &mut Seen) {
     loop {
         let message = client.next().await;
-        seen.note(&message);
+        seen.record(&message);
         match message {
             MessageFromAgent::Response { id, .. } if id == *request => return,
             MessageFromAgent::Request { id, method, params } => {
                 let answer = match method.as_str() {
                     "builtin_call" => json!(4),
-                    "host/call" => operation(&params["name"]),
+                    "host/call" => operation_answer(&params["name"]),
                     "session/request_permission" => {
                         json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}})
                     }
@@ -229,7 +229,7 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
 }
 
 /// The answer of a host with one shell.
-fn operation(name: &Value) -> Value {
+fn operation_answer(name: &Value) -> Value {
     let shell = json!({
         "id": "zsh", "label": "zsh", "path": "/bin/zsh", "platform": "linux", "available": true,
         "supports_login": true, "supports_interactive": true, "default_args": ["-c"],
@@ -246,15 +246,15 @@ fn operation(name: &Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn harn_profile_shows_the_advertised_extensions() {
-    tour("harn", "tour").await;
+    play_tour("harn", "tour").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn meta_profile_shows_the_advertised_extensions() {
-    tour("meta", "tour-meta").await;
+    play_tour("meta", "tour-meta").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn acp_profile_shows_the_advertised_extensions() {
-    tour("acp", "tour-plain").await;
+    play_tour("acp", "tour-plain").await;
 }

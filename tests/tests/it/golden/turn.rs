@@ -11,7 +11,7 @@ use harn_testkit::{FakeClock, ScriptedAgent, TestHub};
 use harn_tests::check_transcript;
 use serde_json::json;
 
-use crate::golden::{meet, open, prompt};
+use crate::golden::{initialize, open, prompt};
 
 fn entry(content: &str, status: PlanEntryStatus, priority: PlanPriority) -> PlanEntry {
     PlanEntry {
@@ -72,7 +72,7 @@ pub(crate) async fn work(cx: TurnContext, clock: FakeClock) -> Result<StopReason
 }
 
 /// A hub whose agent runs [`work`].
-pub(crate) fn worker() -> TestHub {
+pub(crate) fn working_hub() -> TestHub {
     let clock = FakeClock::new();
     let agents = clock.clone();
     let agent = ScriptedAgent::new(move |cx| work(cx, agents.clone()));
@@ -81,12 +81,12 @@ pub(crate) fn worker() -> TestHub {
 
 #[tokio::test]
 async fn full_turn_sends_its_updates_in_order() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "Where is the parser?").await;
-    let (updates, result) = client.updates_until(&id).await;
+    let (updates, result) = client.collect_updates_until(&id).await;
     assert_eq!(result, json!({"stopReason": "end_turn"}));
     let kinds: Vec<_> = updates.iter().map(|u| &u["sessionUpdate"]).collect();
     assert_eq!(
@@ -124,10 +124,10 @@ async fn a_control_sequence_in_two_chunks_is_not_visible() {
     });
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "How are the tests?").await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let chunks = updates
         .iter()
         .filter(|update| update["sessionUpdate"] == "agent_message_chunk");
@@ -159,7 +159,7 @@ async fn failed_turn_returns_an_error_and_refused_turn_a_stop_reason() {
     });
     let test = TestHub::new(agent);
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "fail").await;
     client.expect_update_of("tool_call").await;

@@ -6,35 +6,35 @@ use harn_acp::AcpConfig;
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{Agent, TurnContext};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Value, json};
 
-use crate::golden::{existing, meet, open, prompt};
+use crate::golden::{existing_session_params, initialize, open, prompt};
 
 /// An agent that starts a worker and triggers it once.
-fn retriggering() -> ScriptedAgent {
+fn retriggering_agent() -> ScriptedAgent {
     ScriptedAgent::new(async |cx: TurnContext| {
         let done: Arc<dyn Agent> = Arc::new(ScriptedAgent::new(async |_| Ok(StopReason::EndTurn)));
         let worker = cx.worker("docs").task("Check the docs").agent(done);
         let worker = worker.retriggerable().start().await?;
-        worker.finished().await;
+        worker.wait_until_finished().await;
         worker.trigger("Check the tests").await?;
-        worker.finished().await;
+        worker.wait_until_finished().await;
         Ok(StopReason::EndTurn)
     })
 }
 
 /// Returns the worker updates of a turn of [`retriggering`]; checks that a replay has the same.
 async fn worker_updates(config: AcpConfig) -> (TestHub, Vec<Value>) {
-    let test = TestHub::builder(retriggering()).acp(config).build();
+    let test = TestHub::builder(retriggering_agent()).acp(config).build();
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let id = prompt(&mut client, &session, "go").await;
-    let (live, _) = client.updates_until(&id).await;
-    let params = existing(&session, &test.workspace());
+    let (live, _) = client.collect_updates_until(&id).await;
+    let params = existing_session_params(&session, &test.workspace());
     let id = client.send_request("session/load", params).await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     client.close().await;
     let updates = |updates: Vec<Value>| -> Vec<Value> {
         let updates = updates.into_iter();
@@ -78,14 +78,14 @@ async fn worker_paths_are_its_own_and_absolute_on_this_machine() {
     for metadata in updates.iter().map(|update| &update["metadata"]) {
         let folder = test.state_dir().join("threads/session-2");
         assert_eq!(metadata["child_run_path"], folder.to_str().unwrap());
-        let snapshot = test.log_of(&"session-2".into());
+        let snapshot = test.log_path(&"session-2".into());
         assert_eq!(metadata["snapshot_path"], snapshot.to_str().unwrap());
         assert!(snapshot.is_file());
     }
 }
 
 /// An agent with a worker that reads a file and then asks to write it.
-fn reading_and_writing() -> ScriptedAgent {
+fn agent_with_writing_worker() -> ScriptedAgent {
     ScriptedAgent::new(async |cx: TurnContext| {
         let writer: Arc<dyn Agent> = Arc::new(ScriptedAgent::new(async |cx: TurnContext| {
             let read = cx.tool("read_file").kind(ToolKind::Read).path("a.txt");
@@ -95,18 +95,20 @@ fn reading_and_writing() -> ScriptedAgent {
             Ok(StopReason::EndTurn)
         }));
         let worker = cx.worker("writer").task("Write it").agent(writer);
-        worker.start().await?.finished().await;
+        worker.start().await?.wait_until_finished().await;
         Ok(StopReason::EndTurn)
     })
 }
 
 /// Plays a turn of [`reading_and_writing`] for a client with this `_meta.harn`, and checks that a call is
 /// announced before its permission request. Returns the updates of the worker's calls; a replay has the same.
-async fn observed(name: &str, harn: Value) -> Vec<Value> {
-    let test = TestHub::new(reading_and_writing());
+async fn play_and_collect_calls(name: &str, harn: Value) -> Vec<Value> {
+    let test = TestHub::new(agent_with_writing_worker());
     let mut client = test.connect();
     let wishes = harn.as_object().unwrap();
-    client.request("initialize", hello(wishes)).await;
+    client
+        .request("initialize", initialize_params(wishes))
+        .await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "go").await;
     let mut live = Vec::new();
@@ -130,7 +132,7 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
             }
         }
     }
-    let params = existing(&session, &test.workspace());
+    let params = existing_session_params(&session, &test.workspace());
     let load = client.send_request("session/load", params).await;
     let mut replayed = Vec::new();
     loop {
@@ -160,7 +162,7 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
     live
 }
 
-fn told(lines: &[Value]) -> Vec<String> {
+fn call_statuses(lines: &[Value]) -> Vec<String> {
     let word = |it: &Value| {
         let (id, status) = (&it["update"]["toolCallId"], &it["update"]["status"]);
         let worker = &it["update"]["_meta"]["harn"]["workerId"];
@@ -172,13 +174,13 @@ fn told(lines: &[Value]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_host_observes_every_call_of_a_worker() {
-    let lines = observed(
+    let lines = play_and_collect_calls(
         "workers-calls",
         json!({"profile": "harn", "eventIds": true}),
     )
     .await;
     assert_eq!(
-        told(&lines),
+        call_statuses(&lines),
         [
             "worker-1/call-1 in_progress",
             "worker-1/call-1 completed",
@@ -202,7 +204,13 @@ async fn a_client_without_worker_calls_sees_those_it_is_asked_about() {
         "worker-1/call-2 completed",
     ];
     let off = json!({"profile": "harn", "workerCalls": false});
-    assert_eq!(told(&observed("workers-calls-off", off).await), asked);
+    assert_eq!(
+        call_statuses(&play_and_collect_calls("workers-calls-off", off).await),
+        asked
+    );
     let plain = json!({"profile": "acp", "eventIds": true});
-    assert_eq!(told(&observed("workers-calls-plain", plain).await), asked);
+    assert_eq!(
+        call_statuses(&play_and_collect_calls("workers-calls-plain", plain).await),
+        asked
+    );
 }

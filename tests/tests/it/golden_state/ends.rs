@@ -2,28 +2,28 @@
 
 use std::fs;
 
-use crate::golden_state::{check_transcript, stage::stage};
+use crate::golden_state::{check_transcript, stage::serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn crash_fails_the_running_turn_and_the_queued_prompt() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("Look around").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.submit("And then?").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     // The log of this moment is what a process finds after a crash.
-    let log = test.log_of(&"session-1".into());
+    let log = test.log_path(&"session-1".into());
     let written = fs::read(&log).unwrap();
     client.close().await;
     test.hub().shutdown().await;
     fs::write(&log, written).unwrap();
     test.recorder()
-        .note("the server was killed, and is started again");
-    let after = test.beside();
+        .record_note("the server was killed, and is started again");
+    let after = test.start_second();
     let server = after.serve_state();
     let mut client = server.connect("session=session-1").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.text("/status"), "error");
     assert_eq!(
         client.messages(),
@@ -34,7 +34,7 @@ async fn crash_fails_the_running_turn_and_the_queued_prompt() {
         ]
     );
     client.submit("Once more").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.text("/status"), "idle");
     client.close().await;
     check_transcript("restart", test.recorder());

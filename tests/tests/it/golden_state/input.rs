@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::golden_state::{check_transcript, stage::stage};
+use crate::golden_state::{check_transcript, stage::serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn invalid_input_is_rejected() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     for query in ["session=session-9", "role=king", "client=a%20b", "cwd=here"] {
         assert!(server.try_open("/ws", query).await.is_err(), "{query}");
     }
@@ -19,7 +19,7 @@ async fn invalid_input_is_rejected() {
         r#"{"type":"commands","commands":[{"type":"submit","prompt":""}]}"#,
     ] {
         client.send_raw(frame).await;
-        client.refused().await;
+        client.read_error().await;
     }
     for command in [
         json!({"type": "approve", "toolCallId": "call-9"}),
@@ -28,9 +28,9 @@ async fn invalid_input_is_rejected() {
         json!({"type": "takeover"}),
     ] {
         client.command(command).await;
-        client.refused().await;
+        client.read_error().await;
     }
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
     client.close().await;
     check_transcript("bad-input", test.recorder());
 }

@@ -14,7 +14,7 @@ mod turns;
 use std::fs;
 
 use harn_testkit::{Recorder, golden};
-use harn_tests::{REPAIR, repository};
+use harn_tests::{REPAIR, repository_path};
 
 /// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
@@ -39,11 +39,11 @@ const TRANSCRIPTS: &[&str] = &[
 
 #[test]
 fn every_file_has_its_test() {
-    if golden::updating() {
+    if golden::is_updating() {
         // The other tests are writing them.
         return;
     }
-    let files = fs::read_dir(repository("fixtures/state")).unwrap();
+    let files = fs::read_dir(repository_path("fixtures/state")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names
         .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
@@ -55,7 +55,7 @@ fn every_file_has_its_test() {
 /// The folder's README has a row for each transcript.
 #[test]
 fn readme_has_a_row_for_every_transcript() {
-    let readme = fs::read_to_string(repository("fixtures/state/README.md")).unwrap();
+    let readme = fs::read_to_string(repository_path("fixtures/state/README.md")).unwrap();
     let rows = readme.lines().filter_map(|line| line.strip_prefix("| `"));
     let mut named: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
     named.sort_unstable();
@@ -65,9 +65,9 @@ fn readme_has_a_row_for_every_transcript() {
 /// The examples in `docs/state.md` occur in the transcripts.
 #[test]
 fn examples_are_from_the_transcripts() {
-    let page = fs::read_to_string(repository("docs/state.md")).unwrap();
+    let page = fs::read_to_string(repository_path("docs/state.md")).unwrap();
     let transcripts = TRANSCRIPTS.iter().map(|name| {
-        fs::read_to_string(repository("fixtures/state").join(format!("{name}.jsonl"))).unwrap()
+        fs::read_to_string(repository_path("fixtures/state").join(format!("{name}.jsonl"))).unwrap()
     });
     let transcripts: String = transcripts.collect();
     let mut blocks = page.split("```json\n");
@@ -84,6 +84,6 @@ fn examples_are_from_the_transcripts() {
 /// Compares the recorded messages with `fixtures/state/<name>.jsonl`.
 #[track_caller]
 fn check_transcript(name: &str, recorder: &Recorder) {
-    let path = repository("fixtures/state").join(format!("{name}.jsonl"));
+    let path = repository_path("fixtures/state").join(format!("{name}.jsonl"));
     golden::check(&path, &recorder.transcript(), REPAIR);
 }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use crate::golden_state::{check_transcript, stage::stage};
+use crate::golden_state::{check_transcript, stage::serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn session_list_follows_the_status_of_a_session() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut list = server.connect_sessions().await;
     let mut client = server.connect("client=ada").await;
-    list.quiet().await;
+    list.read_until_quiet().await;
     test.clock().advance(Duration::from_secs(60));
     client.submit("Clean up").await;
-    client.quiet().await;
-    list.quiet().await;
+    client.read_until_quiet().await;
+    list.read_until_quiet().await;
     assert_eq!(list.text("/sessions/0/status"), "waiting");
     client.close().await;
-    list.quiet().await;
+    list.read_until_quiet().await;
     list.close().await;
     check_transcript("sessions", test.recorder());
 }

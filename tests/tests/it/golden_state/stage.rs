@@ -11,7 +11,7 @@ use harn_testkit::{ScriptedAgent, StateServer, TestHub};
 use serde_json::json;
 use tokio::time::sleep;
 
-pub(crate) fn stage() -> (TestHub, StateServer) {
+pub(crate) fn serve_agent() -> (TestHub, StateServer) {
     let test = TestHub::new(agent());
     let server = test.serve_state();
     (test, server)
@@ -57,7 +57,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
                 pause(cx).await?;
             }
         }
-        "Run the tests" => tools(cx).await?,
+        "Run the tests" => run_tools(cx).await?,
         "Clean up" => {
             cx.say("Let me remove `target`.").await?;
             let clean = cx.tool("run_command").command("cargo clean");
@@ -82,7 +82,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
             pause(cx).await?;
             return Err(AgentError::failed("the model is not reachable"));
         }
-        "Ship it" => questions(cx).await?,
+        "Ship it" => ask_questions(cx).await?,
         prompt => {
             cx.say(format!("You said: {prompt}")).await?;
             pause(cx).await?;
@@ -91,7 +91,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-async fn tools(cx: &TurnContext) -> Result<(), AgentError> {
+async fn run_tools(cx: &TurnContext) -> Result<(), AgentError> {
     let step = |content: &str, status| PlanEntry {
         content: content.to_owned(),
         status,
@@ -151,7 +151,7 @@ async fn look_around(cx: &TurnContext) -> Result<StopReason, AgentError> {
     }
 }
 
-async fn questions(cx: &TurnContext) -> Result<(), AgentError> {
+async fn ask_questions(cx: &TurnContext) -> Result<(), AgentError> {
     let port = cx.question("Which port?").choices(["80", "443"]);
     let port = port.default("443").ask().await?;
     pause(cx).await?;
@@ -165,7 +165,7 @@ async fn questions(cx: &TurnContext) -> Result<(), AgentError> {
     cx.say(word).await?;
     let help = cx
         .escalation("The disk is full")
-        .to("on-call")
+        .assignee("on-call")
         .ask()
         .await?;
     pause(cx).await?;

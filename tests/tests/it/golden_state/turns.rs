@@ -2,24 +2,24 @@
 
 use serde_json::json;
 
-use crate::golden_state::{check_transcript, stage::stage};
+use crate::golden_state::{check_transcript, stage::serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn new_session_is_idle() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     assert_eq!(client.text("/status"), "idle");
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
     client.close().await;
     check_transcript("connect-empty", test.recorder());
 }
 
 #[tokio::test(start_paused = true)]
 async fn text_streams_into_the_document() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("Where is the parser?").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let said = "assistant complete The parser is in `src/parse.rs`.";
     assert_eq!(client.messages()[1], said);
     client.close().await;
@@ -28,10 +28,10 @@ async fn text_streams_into_the_document() {
 
 #[tokio::test(start_paused = true)]
 async fn tool_calls_show_their_status() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("Run the tests").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let calls = &client.state()["messages"][1]["toolCalls"];
     let statuses: Vec<_> = calls
         .as_array()
@@ -46,20 +46,20 @@ async fn tool_calls_show_their_status() {
 
 #[tokio::test(start_paused = true)]
 async fn queued_prompts_run_later_or_are_withdrawn() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("Look around").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.submit("And then?").await;
     client.submit("Never mind").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let pending = client.text("/messages/3/id").to_owned();
     client
         .command(json!({"type": "withdraw", "messageId": pending}))
         .await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.command(json!({"type": "cancel"})).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(
         client.messages(),
         [
@@ -76,19 +76,20 @@ async fn queued_prompts_run_later_or_are_withdrawn() {
 
 #[tokio::test(start_paused = true)]
 async fn steer_reaches_a_running_turn_or_starts_one() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     let steer = |message: &str| json!({"type": "steer", "message": message});
     client.submit("Look around").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.command(steer("Only in src")).await;
-    client.quiet().await;
-    client.until_status("idle").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
+    client.read_until_status("idle").await;
+    client.read_until_quiet().await;
     assert_eq!(client.messages()[2], "user complete Only in src");
-    test.recorder().note("where nothing runs it is a prompt");
+    test.recorder()
+        .record_note("where nothing runs it is a prompt");
     client.command(steer("Thanks")).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.messages()[5], "assistant complete You said: Thanks");
     client.close().await;
     check_transcript("steer", test.recorder());
@@ -96,32 +97,32 @@ async fn steer_reaches_a_running_turn_or_starts_one() {
 
 #[tokio::test(start_paused = true)]
 async fn cancel_stops_a_running_turn() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     let cancel = json!({"type": "cancel"});
     client.submit("Look around").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.command(cancel.clone()).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.text("/status"), "idle");
     assert_eq!(client.text("/messages/1/status"), "complete");
     assert_eq!(client.text("/messages/1/toolCalls/0/status"), "error");
-    test.recorder().note("with nothing to stop");
+    test.recorder().record_note("with nothing to stop");
     client.command(cancel).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.close().await;
     check_transcript("cancel", test.recorder());
 }
 
 #[tokio::test(start_paused = true)]
 async fn failed_run_shows_its_error_until_the_next() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("Ask the model").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.text("/error"), "the model is not reachable");
     client.submit("Again").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.state().get("error"), None);
     client.close().await;
     check_transcript("run-error-and-next", test.recorder());

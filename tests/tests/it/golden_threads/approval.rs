@@ -17,7 +17,7 @@ async fn remove(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
 }
 
 /// An agent that removes the file in the prompt; `a+b` removes two at once, the second when the notifier fires.
-fn remover() -> (TestHub, Arc<Notify>) {
+fn removing_hub() -> (TestHub, Arc<Notify>) {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -43,7 +43,7 @@ fn remover() -> (TestHub, Arc<Notify>) {
 }
 
 /// Expects the announcement of a tool and its approval request; returns the id of the request.
-async fn asked(client: &mut ThreadsClient) -> Value {
+async fn expect_approval_request(client: &mut ThreadsClient) -> Value {
     client.expect_item("tool_exec").await;
     let item = client.expect_item("approval").await;
     let mut asked = client.expect("approval.requested").await;
@@ -57,7 +57,7 @@ fn decision(request: &Value, decision: &str) -> Value {
 }
 
 /// Sends a decision and expects its notification, then its response.
-async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
+async fn send_decision(client: &mut ThreadsClient, request: &Value, word: &str) {
     let params = decision(request, word);
     let id = client.send_request("approval.respond", params).await;
     let completed = client.expect("item.completed").await;
@@ -68,28 +68,28 @@ async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
 
 #[tokio::test]
 async fn once_allows_one_call() {
-    let (test, _) = remover();
+    let (test, _) = removing_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt").await;
-    let request = asked(&mut client).await;
+    let request = expect_approval_request(&mut client).await;
     // A history that is fetched now contains the request.
     let got = client
         .request("thread.get", json!({"threadId": thread}))
         .await;
     let last = got["events"].as_array().unwrap().last().unwrap();
     assert_eq!(last["notification"], "approval.requested");
-    decided(&mut client, &request, "once").await;
-    let told = client.until_turn_ends().await;
+    send_decision(&mut client, &request, "once").await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[1]["data"]["output"], "gone");
     // The request is settled, and the next call needs a decision again.
     let late = decision(&request, "once");
     let error = client.request_error("approval.respond", late).await;
     assert_eq!(error["code"], -32004);
     client.start_turn(&thread, "a.txt").await;
-    let request = asked(&mut client).await;
-    decided(&mut client, &request, "once").await;
-    client.until_turn_ends().await;
+    let request = expect_approval_request(&mut client).await;
+    send_decision(&mut client, &request, "once").await;
+    client.read_until_turn_ends().await;
     client.close().await;
     check_transcript("approval-once", test.recorder());
 }
@@ -97,20 +97,20 @@ async fn once_allows_one_call() {
 /// `always` also settles an open request about the same call, and the next one.
 #[tokio::test]
 async fn always_settles_open_and_later_requests() {
-    let (test, go) = remover();
+    let (test, go) = removing_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt+a.txt").await;
-    let one = asked(&mut client).await;
+    let one = expect_approval_request(&mut client).await;
     go.notify_one();
-    let other = asked(&mut client).await;
+    let other = expect_approval_request(&mut client).await;
     // Two requests about the same call.
     assert_ne!(one, other);
-    decided(&mut client, &other, "always").await;
-    let told = client.until_turn_ends().await;
+    send_decision(&mut client, &other, "always").await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[0]["data"]["reply"], "always");
     client.start_turn(&thread, "a.txt").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert!(
         told.iter()
             .all(|it| it["notification"] != "approval.requested")
@@ -122,16 +122,16 @@ async fn always_settles_open_and_later_requests() {
 /// A rejection settles all open requests of the thread.
 #[tokio::test]
 async fn reject_settles_all_open_requests() {
-    let (test, go) = remover();
+    let (test, go) = removing_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt+b.txt").await;
-    let one = asked(&mut client).await;
+    let one = expect_approval_request(&mut client).await;
     go.notify_one();
-    let other = asked(&mut client).await;
+    let other = expect_approval_request(&mut client).await;
     assert_ne!(one, other);
-    decided(&mut client, &one, "reject").await;
-    let told = client.until_turn_ends().await;
+    send_decision(&mut client, &one, "reject").await;
+    let told = client.read_until_turn_ends().await;
     let other = told.iter().find(|it| it["type"] == "approval").unwrap();
     assert_eq!(other["data"]["reply"], "reject");
     let errors = told.iter().filter(|it| it["data"]["error"].is_string());
@@ -145,11 +145,11 @@ async fn reject_settles_all_open_requests() {
 /// A cancel settles the open request; an answer that arrives after the cancel is rejected.
 #[tokio::test]
 async fn decision_after_a_cancel_is_rejected() {
-    let (test, _) = remover();
+    let (test, _) = removing_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt").await;
-    let request = asked(&mut client).await;
+    let request = expect_approval_request(&mut client).await;
     let cancel = json!({"threadId": thread});
     let cancel = client.send_request("turn.cancel", cancel).await;
     let late = decision(&request, "once");

@@ -5,11 +5,11 @@ use std::{collections::HashMap, sync::Arc};
 use harn_acp::AcpConfig;
 use harn_model::StopReason;
 use harn_testkit::{MessageFromAgent, Recorder, ScriptedAgent, StrictClient, TestHub};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, json};
 use tokio::sync::Notify;
 
-fn echo() -> ScriptedAgent {
+fn echo_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         cx.say(cx.prompt_text()).await?;
         Ok(StopReason::EndTurn)
@@ -34,7 +34,9 @@ async fn client_follows_a_thread_that_an_editor_controls() {
     let test = TestHub::new(agent);
     let hub = test.hub().clone();
     let mut editor = StrictClient::in_memory(hub, AcpConfig::default(), Recorder::default());
-    editor.request("initialize", hello(&Map::new())).await;
+    editor
+        .request("initialize", initialize_params(&Map::new()))
+        .await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = editor.request("session/new", params).await["sessionId"].take();
     let blocks = json!([{"type": "text", "text": "Count"}]);
@@ -52,12 +54,12 @@ async fn client_follows_a_thread_that_an_editor_controls() {
     let busy = client.request_error("turn.start", start.clone()).await;
     assert_eq!(busy["code"], -32002);
     go.notify_one();
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     // The stream continues after the fetched history.
     assert_eq!(told[0]["itemId"], last["itemId"]);
     assert_eq!(told[0]["delta"], "two");
     assert_eq!(told[1]["data"]["text"], "onetwo");
-    editor.updates_until(&prompt).await;
+    editor.collect_updates_until(&prompt).await;
     // The error states that the editor controls the session.
     let error = client.request_error("turn.start", start.clone()).await;
     assert_eq!(error["code"], -32603);
@@ -72,21 +74,21 @@ async fn client_follows_a_thread_that_an_editor_controls() {
     let id = client.send_request("turn.start", start).await;
     client.expect("turn.started").await;
     client.expect_response(&id).await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
 }
 
 /// A closed thread opens with the next request for it.
 #[tokio::test]
 async fn closed_thread_opens_with_the_next_request() {
-    let test = TestHub::new(echo());
+    let test = TestHub::new(echo_agent());
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "one").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     test.hub().close(&thread.as_str().into()).await;
     client.start_turn(&thread, "two").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[1]["delta"], "two");
     let cancel = json!({"threadId": thread});
     test.hub().close(&thread.as_str().into()).await;
@@ -98,7 +100,7 @@ async fn closed_thread_opens_with_the_next_request() {
 /// More requests at once than the queue accepts: each gets a response, and a rejected one does not block the next.
 #[tokio::test]
 async fn every_request_of_a_burst_is_answered() {
-    let test = TestHub::new(echo());
+    let test = TestHub::new(echo_agent());
     let mut client = test.connect_threads();
     let thread = client.create().await;
     let mut crowded = 0;
@@ -124,7 +126,7 @@ async fn every_request_of_a_burst_is_answered() {
     }
     assert!(crowded < 240);
     client.start_turn(&thread, "still here").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
 }
 
@@ -132,7 +134,7 @@ async fn every_request_of_a_burst_is_answered() {
 #[tokio::test]
 async fn many_threads_send_their_turns_in_order() {
     const THREADS: usize = 150;
-    let test = TestHub::new(echo());
+    let test = TestHub::new(echo_agent());
     let mut client = test.connect_threads();
     for _ in 0..THREADS {
         client.send_request("thread.create", json!({})).await;
@@ -235,7 +237,7 @@ async fn a_turn_outlives_its_client() {
     let last = got["events"].as_array().unwrap().last().unwrap();
     assert_eq!(last["notification"], "item.delta");
     go.notify_one();
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told.last().unwrap()["status"], "completed");
     client.close().await;
 }
@@ -243,7 +245,7 @@ async fn a_turn_outlives_its_client() {
 /// A client that closes its input still gets the response to its last request, even if the turn has to start first.
 #[tokio::test]
 async fn last_request_before_a_disconnect_is_answered() {
-    let test = TestHub::new(echo());
+    let test = TestHub::new(echo_agent());
     let mut client = test.connect_threads();
     let thread = client.create().await;
     let input = json!([{"type": "text", "text": "Go"}]);

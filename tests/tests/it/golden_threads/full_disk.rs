@@ -107,7 +107,7 @@ async fn full_disk_fails_the_turn_and_keeps_sent_events() {
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "Go").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let [.., message, tool, end] = &told[..] else {
         panic!("{told:?}");
     };

@@ -15,7 +15,7 @@ mod turn;
 use std::fs;
 
 use harn_testkit::{Recorder, golden};
-use harn_tests::{REPAIR, repository};
+use harn_tests::{REPAIR, repository_path};
 
 /// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
@@ -41,11 +41,11 @@ const TRANSCRIPTS: &[&str] = &[
 
 #[test]
 fn every_file_has_its_test() {
-    if golden::updating() {
+    if golden::is_updating() {
         // The other tests are writing them.
         return;
     }
-    let files = fs::read_dir(repository("fixtures/threads")).unwrap();
+    let files = fs::read_dir(repository_path("fixtures/threads")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names
         .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
@@ -57,6 +57,6 @@ fn every_file_has_its_test() {
 /// Compares the recorded messages with `fixtures/threads/<name>.jsonl`.
 #[track_caller]
 fn check_transcript(name: &str, recorder: &Recorder) {
-    let path = repository("fixtures/threads").join(format!("{name}.jsonl"));
+    let path = repository_path("fixtures/threads").join(format!("{name}.jsonl"));
     golden::check(&path, &recorder.transcript(), REPAIR);
 }

@@ -53,10 +53,10 @@ async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError
     }
 }
 
-fn folded(got: &Value) -> ThreadScreen {
+fn fold_history(got: &Value) -> ThreadScreen {
     let mut screen = ThreadScreen::default();
     let events = got["events"].as_array().unwrap();
-    events.iter().for_each(|event| screen.take(event));
+    events.iter().for_each(|event| screen.fold(event));
     screen
 }
 
@@ -74,7 +74,7 @@ impl Watcher {
         self.client.send_request(method, params).await
     }
 
-    fn thread(&self) -> Value {
+    fn thread_params(&self) -> Value {
         json!({"threadId": self.thread})
     }
 
@@ -82,10 +82,10 @@ impl Watcher {
     async fn read(&mut self) -> Option<Value> {
         match self.client.next().await {
             MessageFromAgent::Notification { params, .. } => {
-                self.screen.take(&params);
+                self.screen.fold(&params);
                 self.lines += 1;
                 if self.lines.is_multiple_of(5) {
-                    let look = self.send("thread.get", self.thread()).await;
+                    let look = self.send("thread.get", self.thread_params()).await;
                     self.looks.push(look);
                 }
                 Some(params)
@@ -93,7 +93,7 @@ impl Watcher {
             MessageFromAgent::Response { id, result } => {
                 // The response to a decision may be an error, because it was too late.
                 if self.looks.contains(&id) {
-                    assert_eq!(folded(&result.unwrap()), self.screen);
+                    assert_eq!(fold_history(&result.unwrap()), self.screen);
                 }
                 None
             }
@@ -106,7 +106,7 @@ impl Watcher {
         let start = json!({"threadId": self.thread, "input": input});
         self.send("turn.start", start).await;
         if ending == Ending::CancelAtOnce {
-            self.send("turn.cancel", self.thread()).await;
+            self.send("turn.cancel", self.thread_params()).await;
         }
         loop {
             let Some(params) = self.read().await else {
@@ -120,20 +120,20 @@ impl Watcher {
                     self.send("approval.respond", decision).await;
                 }
                 "item.delta" if params["delta"] == WAITING => {
-                    self.send("turn.cancel", self.thread()).await;
+                    self.send("turn.cancel", self.thread_params()).await;
                 }
                 _ => {}
             }
         }
         assert!(self.screen.is_settled());
         // A thread answers in order, so no request is outstanding after this.
-        let last = self.send("thread.get", self.thread()).await;
+        let last = self.send("thread.get", self.thread_params()).await;
         self.looks.push(last.clone());
         loop {
             match self.client.next().await {
                 MessageFromAgent::Response { id, result } => {
                     if self.looks.contains(&id) {
-                        assert_eq!(folded(&result.unwrap()), self.screen);
+                        assert_eq!(fold_history(&result.unwrap()), self.screen);
                     }
                     if id == last {
                         break;
@@ -168,25 +168,25 @@ async fn play(turns: Vec<Turn>, cut: Index) {
             break;
         }
     }
-    let (get, screen) = (watcher.thread(), watcher.screen);
+    let (get, screen) = (watcher.thread_params(), watcher.screen);
     let thread = watcher.thread;
     watcher.client.close().await;
 
     test.restart().await;
     let mut client = test.connect_threads();
     let got = client.request("thread.get", get.clone()).await;
-    assert_eq!(folded(&got), screen, "after a restart");
+    assert_eq!(fold_history(&got), screen, "after a restart");
     client.close().await;
 
     test.hub().shutdown().await;
-    let log = test.log_of(&thread.as_str().into());
+    let log = test.log_path(&thread.as_str().into());
     let text = fs::read_to_string(&log).unwrap();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     fs::write(&log, lines[..cut.index(lines.len() + 1)].concat()).unwrap();
     test.restart().await;
     let mut client = test.connect_threads();
     let got = client.request("thread.get", get).await;
-    assert!(folded(&got).is_settled(), "after a crash");
+    assert!(fold_history(&got).is_settled(), "after a crash");
     client.close().await;
 }
 

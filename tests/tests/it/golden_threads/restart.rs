@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::golden_threads::check_transcript;
 
 /// A hub whose agent sends texts and runs a tool with output; on the prompt `stay` it waits for a cancel.
-fn worker() -> TestHub {
+fn working_hub() -> TestHub {
     let clock = FakeClock::new();
     let agents = clock.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -34,7 +34,7 @@ fn worker() -> TestHub {
     TestHub::builder(agent).clock(clock).build()
 }
 
-fn names(events: &Value) -> Vec<&str> {
+fn notification_names(events: &Value) -> Vec<&str> {
     let events = events.as_array().unwrap().iter();
     events
         .map(|event| event["notification"].as_str().unwrap())
@@ -43,22 +43,22 @@ fn names(events: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn history_is_the_same_after_a_restart() {
-    let mut test = worker();
+    let mut test = working_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "Run the tests").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     let get = json!({"threadId": thread});
     let before = client.request("thread.get", get.clone()).await;
     client.close().await;
 
     test.restart().await;
-    test.recorder().note("the server is started again");
+    test.recorder().record_note("the server is started again");
     let mut client = test.connect_threads();
     let after = client.request("thread.get", get).await;
     assert_eq!(after, before, "the same history, whoever tells it");
     assert_eq!(
-        names(&after["events"]),
+        notification_names(&after["events"]),
         [
             "thread.created",
             "turn.started",
@@ -85,7 +85,7 @@ async fn history_is_the_same_after_a_restart() {
     assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
     // The thread continues from there.
     client.start_turn(&thread, "And again").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
     check_transcript("restart-and-get", test.recorder());
 }
@@ -93,11 +93,11 @@ async fn history_is_the_same_after_a_restart() {
 /// The server finds ended turns in the log, also when the cancel is the first request for the thread.
 #[tokio::test]
 async fn turns_that_ended_before_a_restart_are_known() {
-    let mut test = worker();
+    let mut test = working_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     let turn = client.start_turn(&thread, "Run the tests").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
 
     test.restart().await;
@@ -118,21 +118,21 @@ async fn turns_that_ended_before_a_restart_are_known() {
 /// The log ends in the middle of a turn, with an incomplete line.
 #[tokio::test]
 async fn crash_ends_the_open_turn_with_an_error() {
-    let mut test = worker();
+    let mut test = working_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "Run the tests").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
     test.hub().shutdown().await;
-    let log = test.log_of(&thread.as_str().into());
+    let log = test.log_path(&thread.as_str().into());
     let text = fs::read_to_string(&log).unwrap();
     let at = text.find(r#""type":"tool_call_update""#).unwrap();
     fs::write(&log, &text[..at]).unwrap();
 
     test.restart().await;
     test.recorder()
-        .note("the process was killed while the tool ran, and is started again");
+        .record_note("the process was killed while the tool ran, and is started again");
     let mut client = test.connect_threads();
     let get = json!({"threadId": thread});
     let got = client.request("thread.get", get).await;
@@ -152,7 +152,7 @@ async fn crash_ends_the_open_turn_with_an_error() {
         (&json!("turn.error"), &json!("error"))
     );
     client.start_turn(&thread, "Once more").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
     check_transcript("crash-and-get", test.recorder());
 }
@@ -160,7 +160,7 @@ async fn crash_ends_the_open_turn_with_an_error() {
 /// The stream continues after a history that is fetched during a turn, without gap or repetition.
 #[tokio::test]
 async fn stream_continues_after_a_history_fetched_during_a_turn() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "stay").await;
@@ -183,21 +183,21 @@ async fn stream_continues_after_a_history_fetched_during_a_turn() {
     client
         .request("turn.cancel", json!({"threadId": thread}))
         .await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[0]["itemId"], last["itemId"]);
     assert_eq!(told[1]["status"], "cancelled");
     // The client that fetched the history receives the stream too.
-    assert_eq!(other.until_turn_ends().await, told);
+    assert_eq!(other.read_until_turn_ends().await, told);
     other.close().await;
     client.close().await;
 }
 
 #[tokio::test]
 async fn thread_open_in_another_process_is_rejected() {
-    let test = worker();
+    let test = working_hub();
     let mut client = test.connect_threads();
     let thread = client.create().await;
-    let beside = test.beside();
+    let beside = test.start_second();
     let mut other = beside.connect_threads();
     let get = json!({"threadId": thread});
     let error = other.request_error("thread.get", get).await;

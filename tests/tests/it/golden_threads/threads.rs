@@ -32,7 +32,7 @@ async fn threads_are_created_listed_and_fetched() {
     test.clock().advance(Duration::from_secs(1));
     let thread = client.create().await;
     client.start_turn(&thread, "Say hello").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
 
     let listed = client.request("thread.list", json!({})).await;
     let titles: Vec<_> = listed["threads"]
@@ -82,10 +82,10 @@ async fn busy_thread_does_not_block_another() {
     client.expect_item("assistant_message").await;
     client.expect("item.delta").await;
     client.start_turn(&quick, "go on").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told.last().unwrap()["threadId"], quick);
     go.notify_one();
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told.last().unwrap()["threadId"], slow);
     client.close().await;
     check_transcript("side-by-side", test.recorder());
@@ -130,7 +130,7 @@ async fn turn_start_chooses_a_model() {
     let id = client.send_request("turn.start", turn("large")).await;
     client.expect("turn.started").await;
     client.expect_response(&id).await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[3]["delta"], "large");
     client.close().await;
     check_transcript("settings", test.recorder());

@@ -41,7 +41,7 @@ async fn turn_streams_its_text_in_order() {
     assert_eq!(said["turnId"], turn);
     assert_eq!(said["data"]["parts"][0]["text"], "Where is the parser?");
     client.expect("item.completed").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let text: String = told
         .iter()
         .filter_map(|params| params["delta"].as_str())
@@ -97,7 +97,7 @@ async fn artifact_does_not_end_a_message() {
     client.start_turn(&thread, "Draw it").await;
     let thought = client.expect_item("assistant_message").await;
     assert_eq!(thought["data"]["reasoning"], true);
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let done: Vec<_> = told
         .iter()
         .filter(|params| params["notification"] == "item.completed")
@@ -141,7 +141,7 @@ async fn tool_output_streams_as_deltas() {
     client.start_turn(&thread, "Run the tests").await;
     let tool = client.expect_item("tool_exec").await;
     assert_eq!(tool["data"]["status"], "pending");
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let log: Vec<_> = told
         .iter()
         .filter(|params| params["type"] == "tool_log")
@@ -177,14 +177,14 @@ async fn failed_turn_reports_an_error_and_refused_turn_completes() {
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "fail").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let end = told.last().unwrap();
     assert_eq!(
         (&end["status"], &end["error"]),
         (&json!("error"), &json!("the model is not reachable"))
     );
     client.start_turn(&thread, "refuse").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let end = told.last().unwrap();
     assert_eq!(
         (&end["status"], &end["stopReason"]),
@@ -221,7 +221,7 @@ async fn cancel_stops_only_the_turn_that_it_names() {
     let this = json!({"threadId": thread, "turnId": turn});
     let done = client.request("turn.cancel", this.clone()).await;
     assert_eq!(done, json!({"ok": true}));
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[0]["data"]["error"], "the turn was cancelled");
     assert_eq!(told[1]["status"], "cancelled");
     assert_eq!(told[1]["turn"]["status"], "cancelled");
@@ -240,7 +240,7 @@ async fn cancel_stops_only_the_turn_that_it_names() {
     let last = got["events"].as_array().unwrap().last().unwrap();
     assert_eq!(last["notification"], "item.started", "the turn still runs");
     client.request("turn.cancel", cancel).await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[1]["turnId"], next.as_str());
     let unknown = json!({"threadId": "nobody"});
     let error = client.request_error("turn.cancel", unknown).await;
@@ -272,10 +272,10 @@ async fn second_turn_is_rejected_while_one_runs() {
     let busy = client.request_error("turn.start", second).await;
     assert_eq!(busy["code"], -32002);
     go.notify_one();
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     go.notify_one();
     client.start_turn(&thread, "two").await;
-    client.until_turn_ends().await;
+    client.read_until_turn_ends().await;
     client.close().await;
     check_transcript("busy", test.recorder());
 }
@@ -300,7 +300,7 @@ async fn files_are_links() {
     let said = client.expect_item("user_message").await;
     assert_eq!(said["data"]["parts"], input);
     client.expect("item.completed").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     let text = "Look at this\nfile:///workspace/a.rs";
     assert_eq!(told[2]["data"]["text"], text);
     client.close().await;
@@ -321,7 +321,7 @@ async fn questions_are_sent_as_text() {
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "Paint it").await;
-    let told = client.until_turn_ends().await;
+    let told = client.read_until_turn_ends().await;
     assert_eq!(told[1]["delta"], "Which colour?\n- red\n- blue");
     client.close().await;
     check_transcript("question", test.recorder());

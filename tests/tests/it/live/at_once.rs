@@ -6,7 +6,7 @@ use harn_model::StopReason;
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
-use crate::live::{connect, existing, open, prompt};
+use crate::live::{connect, load_params, open, prompt};
 
 const ROUNDS: usize = 40;
 
@@ -23,7 +23,7 @@ async fn read(client: &mut StrictClient, mut ids: Vec<Value>) -> (Vec<EventId>, 
     let (mut places, mut answers) = (Vec::new(), Vec::new());
     while !ids.is_empty() {
         match client.next().await {
-            MessageFromAgent::Notification { params, .. } => places.extend(place(&params)),
+            MessageFromAgent::Notification { params, .. } => places.extend(event_id(&params)),
             MessageFromAgent::Response { id, result } => {
                 ids.retain(|it| *it != id);
                 answers.push(result.unwrap());
@@ -34,26 +34,26 @@ async fn read(client: &mut StrictClient, mut ids: Vec<Value>) -> (Vec<EventId>, 
     (places, answers)
 }
 
-fn place(params: &Value) -> Option<EventId> {
+fn event_id(params: &Value) -> Option<EventId> {
     let id = params["_meta"]["harn"]["eventId"].as_str()?;
     Some(id.parse().unwrap())
 }
 
 /// Reads up to the end of a turn; returns the event ids of the lines.
-async fn until_over(client: &mut StrictClient) -> Vec<EventId> {
+async fn read_until_turn_end(client: &mut StrictClient) -> Vec<EventId> {
     let mut places = Vec::new();
     loop {
         let MessageFromAgent::Notification { params, .. } = client.next().await else {
             continue;
         };
-        places.extend(place(&params));
+        places.extend(event_id(&params));
         if params["kind"] == "turn_ended" {
             return places;
         }
     }
 }
 
-fn grows(places: &[EventId]) {
+fn assert_ascending(places: &[EventId]) {
     let grows = places.is_sorted_by(|one, next| one < next);
     assert!(grows, "{places:?}");
 }
@@ -74,9 +74,9 @@ async fn client_attaches_detaches_and_attaches_in_one_burst() {
         assert_eq!(answers[2]["client"]["client_id"], "pad");
         // The client follows the session.
         let id = prompt(&mut editor, &session, &format!("{round}")).await;
-        places.extend(until_over(&mut pad).await);
-        grows(&places);
-        editor.updates_until(&id).await;
+        places.extend(read_until_turn_end(&mut pad).await);
+        assert_ascending(&places);
+        editor.collect_updates_until(&id).await;
         // The disconnect frees the name for the next client.
         pad.hang_up().await;
     }
@@ -89,18 +89,18 @@ async fn client_opens_and_attaches_in_one_burst() {
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
     let id = prompt(&mut editor, &session, "first").await;
-    editor.updates_until(&id).await;
+    editor.collect_updates_until(&id).await;
     for round in 0..ROUNDS {
         for method in ["session/resume", "session/load"] {
             let mut pad = connect(&test).await;
-            let opened = pad.send_request(method, existing(&session, &test)).await;
+            let opened = pad.send_request(method, load_params(&session, &test)).await;
             let client = json!({"sessionId": session, "clientId": "pad"});
             let attached = pad.send_request("session/attach", client).await;
             let (mut places, _) = read(&mut pad, vec![opened, attached]).await;
             let id = prompt(&mut editor, &session, &format!("{round}")).await;
-            places.extend(until_over(&mut pad).await);
-            grows(&places);
-            editor.updates_until(&id).await;
+            places.extend(read_until_turn_end(&mut pad).await);
+            assert_ascending(&places);
+            editor.collect_updates_until(&id).await;
             pad.hang_up().await;
         }
     }
@@ -121,21 +121,21 @@ async fn slow_client_reads_the_rest_of_a_closed_session_and_follows_the_resumed_
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
     let mut slow = connect(&test).await;
-    slow.request("session/resume", existing(&session, &test))
+    slow.request("session/resume", load_params(&session, &test))
         .await;
     let id = prompt(&mut editor, &session, "much").await;
-    editor.updates_until(&id).await;
+    editor.collect_updates_until(&id).await;
     let params = json!({"sessionId": session});
     let closed = editor.send_request("session/close", params).await;
-    editor.updates_until(&closed).await;
+    editor.collect_updates_until(&closed).await;
     let again = slow
-        .send_request("session/resume", existing(&session, &test))
+        .send_request("session/resume", load_params(&session, &test))
         .await;
     let (places, _) = read(&mut slow, vec![again]).await;
-    grows(&places);
+    assert_ascending(&places);
     assert!(places.len() > 4000, "only {} lines came", places.len());
     let mine = prompt(&mut slow, &session, "more").await;
-    let (updates, result) = slow.updates_until(&mine).await;
+    let (updates, result) = slow.collect_updates_until(&mine).await;
     assert_eq!(result["stopReason"], "end_turn");
     let kinds = updates.iter().filter_map(|it| it["sessionUpdate"].as_str());
     assert!(kinds.into_iter().any(|it| it == "agent_message_chunk"));

@@ -6,7 +6,7 @@ mod told;
 
 use harn_acp::AcpConfig;
 use harn_testkit::{Recorder, StrictClient, TestHub};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 /// Connects a client that receives event ids.
@@ -14,7 +14,9 @@ async fn connect(test: &TestHub) -> StrictClient {
     let (hub, config) = (test.hub().clone(), AcpConfig::default());
     let mut client = StrictClient::in_memory(hub, config, Recorder::default());
     let wishes = Map::from_iter([("eventIds".to_owned(), json!(true))]);
-    client.request("initialize", hello(&wishes)).await;
+    client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     client
 }
 
@@ -23,7 +25,7 @@ async fn open(client: &mut StrictClient, test: &TestHub) -> Value {
     client.request("session/new", params).await["sessionId"].take()
 }
 
-fn existing(session: &Value, test: &TestHub) -> Value {
+fn load_params(session: &Value, test: &TestHub) -> Value {
     json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
 }
 

@@ -13,7 +13,7 @@ use crate::live::connect;
 const CHUNKS: usize = 400;
 
 /// Sends chunks, and asks for permission in between.
-async fn talks(cx: TurnContext) -> Result<StopReason, AgentError> {
+async fn stream_and_ask(cx: TurnContext) -> Result<StopReason, AgentError> {
     for n in 0..CHUNKS {
         cx.say(format!("{n} ")).await?;
         if n % 100 == 50 {
@@ -48,7 +48,7 @@ struct Person {
 }
 
 impl Person {
-    async fn comes(test: &TestHub, name: &str, session: &Value) -> Self {
+    async fn attach(test: &TestHub, name: &str, session: &Value) -> Self {
         let mut client = connect(test).await;
         let params = json!({"sessionId": session, "clientId": name, "lastEventId": "0"});
         client.send_request("session/attach", params).await;
@@ -61,13 +61,13 @@ impl Person {
         }
     }
 
-    async fn takes_over(&mut self) {
+    async fn take_over(&mut self) {
         let params = json!({"sessionId": self.session, "clientId": self.name});
         self.client.send_request("session/takeover", params).await;
         self.waiting += 1;
     }
 
-    async fn reads(&mut self) {
+    async fn read_line(&mut self) {
         match self.client.next().await {
             MessageFromAgent::Notification { method, params } => {
                 if method == "$/cancel_request" {
@@ -104,7 +104,7 @@ impl Person {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_client_receives_each_line_once_during_takeovers() {
-    let test = TestHub::new(ScriptedAgent::new(talks));
+    let test = TestHub::new(ScriptedAgent::new(stream_and_ask));
     let mut editor = connect(&test).await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
     let session = editor.request("session/new", params).await["sessionId"].take();
@@ -113,17 +113,17 @@ async fn every_client_receives_each_line_once_during_takeovers() {
     editor.send_request("session/prompt", params).await;
     let mut people = Vec::new();
     for name in ["ada", "ben", "cy"] {
-        people.push(Person::comes(&test, name, &session).await);
+        people.push(Person::attach(&test, name, &session).await);
     }
     let each = people.into_iter().enumerate().map(|(at, mut person)| {
         tokio::spawn(async move {
             // The clients take over out of step with each other, until the turn has ended.
             let mut lines = 0;
             while !person.heard.done || person.waiting > 0 {
-                person.reads().await;
+                person.read_line().await;
                 lines += 1;
                 if lines % (11 + 4 * at) == 0 && !person.heard.done {
-                    person.takes_over().await;
+                    person.take_over().await;
                 }
             }
             person

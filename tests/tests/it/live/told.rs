@@ -5,9 +5,9 @@ use harn_runtime::AgentError;
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
-use crate::live::{connect, existing, open, prompt};
+use crate::live::{connect, load_params, open, prompt};
 
-fn writer() -> ScriptedAgent {
+fn writing_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
         match tool.ask().await {
@@ -20,7 +20,7 @@ fn writer() -> ScriptedAgent {
 }
 
 /// Returns the next `live_session_client` update: the action, and the controller before and after it.
-async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
+async fn next_client_change(client: &mut StrictClient) -> (Value, Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
             && params["update"]["sessionUpdate"] == "live_session_client"
@@ -33,40 +33,40 @@ async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
     }
 }
 
-async fn attached(client: &mut StrictClient, session: &Value, params: Value) {
+async fn attach(client: &mut StrictClient, session: &Value, params: Value) {
     let mut all = json!({"sessionId": session});
     all.as_object_mut()
         .unwrap()
         .extend(params.as_object().unwrap().clone());
     let id = client.send_request("session/attach", all).await;
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
 }
 
 #[tokio::test]
 async fn clients_are_notified_of_control_changes_of_unnamed_clients() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
     let mut pad = connect(&test).await;
-    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    attach(&mut pad, &session, json!({"clientId": "pad"})).await;
     let [first, second] = ["strict-1", "strict-3"].map(|name| json!(name));
     editor.hang_up().await;
-    let heard = news(&mut pad).await;
+    let heard = next_client_change(&mut pad).await;
     assert_eq!(heard, (json!("detached"), first, json!(null)));
     let mut other = connect(&test).await;
     other
-        .request("session/resume", existing(&session, &test))
+        .request("session/resume", load_params(&session, &test))
         .await;
-    let heard = news(&mut pad).await;
+    let heard = next_client_change(&mut pad).await;
     assert_eq!(heard, (json!("takeover"), json!(null), second.clone()));
     // An attach under a name produces one update.
-    attached(
+    attach(
         &mut other,
         &session,
         json!({"clientId": "desk", "mode": "controller"}),
     )
     .await;
-    let heard = news(&mut pad).await;
+    let heard = next_client_change(&mut pad).await;
     assert_eq!(heard, (json!("attached"), second, json!("desk")));
     pad.vanish();
     other.vanish();
@@ -74,18 +74,18 @@ async fn clients_are_notified_of_control_changes_of_unnamed_clients() {
 
 #[tokio::test]
 async fn broker_receives_the_question_again_when_control_passes_between_its_clients() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut broker = connect(&test).await;
     let session = open(&mut broker, &test).await;
-    attached(
+    attach(
         &mut broker,
         &session,
         json!({"clientId": "ada", "mode": "controller"}),
     )
     .await;
-    attached(&mut broker, &session, json!({"clientId": "ben"})).await;
+    attach(&mut broker, &session, json!({"clientId": "ben"})).await;
     let running = prompt(&mut broker, &session, "Write.").await;
-    let (first, params) = asked(&mut broker).await;
+    let (first, params) = next_question(&mut broker).await;
     assert_eq!(params["_meta"]["harn"]["clientId"], "ada");
     let params = json!({"sessionId": session, "clientId": "ben"});
     broker.send_request("session/takeover", params).await;
@@ -97,12 +97,12 @@ async fn broker_receives_the_question_again_when_control_passes_between_its_clie
         }
     };
     assert_eq!(withdrawn, first);
-    let (second, params) = asked(&mut broker).await;
+    let (second, params) = next_question(&mut broker).await;
     assert_eq!(params["_meta"]["harn"]["clientId"], "ben");
     let chosen = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
     broker.respond(&first, chosen("allow_once")).await;
     broker.respond(&second, chosen("reject_once")).await;
-    let (updates, _) = broker.updates_until(&running).await;
+    let (updates, _) = broker.collect_updates_until(&running).await;
     let said = updates
         .iter()
         .filter_map(|it| it["content"]["text"].as_str());
@@ -110,7 +110,7 @@ async fn broker_receives_the_question_again_when_control_passes_between_its_clie
     broker.close().await;
 }
 
-async fn asked(client: &mut StrictClient) -> (Value, Value) {
+async fn next_question(client: &mut StrictClient) -> (Value, Value) {
     loop {
         if let MessageFromAgent::Request { id, params, .. } = client.next().await {
             return (id, params);
@@ -120,7 +120,7 @@ async fn asked(client: &mut StrictClient) -> (Value, Value) {
 
 #[tokio::test]
 async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
     let mut pad = connect(&test).await;
@@ -134,7 +134,7 @@ async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
     let long = json!({"words": "x".repeat(15 * 1024)});
     for n in 0..17 {
         let client = json!({"clientId": format!("pad-{n}"), "metadata": long});
-        attached(&mut pad, &session, client).await;
+        attach(&mut pad, &session, client).await;
     }
     let params = json!({"sessionId": session, "clientId": "pad", "metadata": long});
     let error = pad.request_error("session/attach", params).await;
@@ -142,9 +142,9 @@ async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
     // Attached clients may replace their metadata.
     let params = json!({"sessionId": session, "clientId": "pad-1", "metadata": {}});
     let beat = pad.send_request("session/heartbeat", params).await;
-    news(&mut pad).await;
+    next_client_change(&mut pad).await;
     pad.expect_response(&beat).await;
-    attached(
+    attach(
         &mut pad,
         &session,
         json!({"clientId": "pad", "metadata": long}),
@@ -155,7 +155,7 @@ async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
 }
 
 /// Returns the next `live_session_client` update: the action, and why the client left, if it did.
-async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
+async fn next_departure(client: &mut StrictClient) -> (Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
             && params["update"]["sessionUpdate"] == "live_session_client"
@@ -168,11 +168,11 @@ async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
 
 #[tokio::test]
 async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut old = connect(&test).await;
     let session = open(&mut old, &test).await;
     let desk = json!({"clientId": "desk", "mode": "controller"});
-    attached(&mut old, &session, desk.clone()).await;
+    attach(&mut old, &session, desk.clone()).await;
     let turn = prompt(&mut old, &session, "write").await;
     let (asked, _) = loop {
         if let MessageFromAgent::Request { id, method, .. } = old.next().await {
@@ -182,10 +182,10 @@ async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
     old.leave_unanswered(&asked);
     // The new connection asks for control, which the older one had: the question moves to it.
     let mut new = connect(&test).await;
-    attached(&mut new, &session, desk).await;
-    let left = news_of_leaving(&mut old).await;
+    attach(&mut new, &session, desk).await;
+    let left = next_departure(&mut old).await;
     assert_eq!(left, (json!("detached"), json!("replaced")));
-    assert_eq!(news_of_leaving(&mut old).await.0, "attached");
+    assert_eq!(next_departure(&mut old).await.0, "attached");
     old.expect_notification("$/cancel_request").await;
     let again = loop {
         if let MessageFromAgent::Request { id, .. } = new.next().await {
@@ -205,14 +205,14 @@ async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
     }
     // A connection that attaches as observer does not inherit the control of the older one.
     let mut watcher = connect(&test).await;
-    attached(
+    attach(
         &mut watcher,
         &session,
         json!({"clientId": "desk", "mode": "observer"}),
     )
     .await;
     let left = loop {
-        let left = news_of_leaving(&mut new).await;
+        let left = next_departure(&mut new).await;
         if left.0 == "detached" {
             break left;
         }
@@ -230,10 +230,10 @@ async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
 
 #[tokio::test]
 async fn broker_reports_the_exit_of_a_client_of_another_connection() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut desk = connect(&test).await;
     let session = open(&mut desk, &test).await;
-    attached(&mut desk, &session, json!({"clientId": "desk"})).await;
+    attach(&mut desk, &session, json!({"clientId": "desk"})).await;
     let mut broker = connect(&test).await;
     let params = json!({"sessionId": session, "clientId": "desk"});
     let error = broker.request_error("session/detach", params).await;
@@ -241,7 +241,7 @@ async fn broker_reports_the_exit_of_a_client_of_another_connection() {
     let params = json!({"sessionId": session, "clientId": "desk", "reason": "client_exit"});
     let left = broker.request("session/detach", params).await;
     assert_eq!(left["clients"], json!([]));
-    let left = news_of_leaving(&mut desk).await;
+    let left = next_departure(&mut desk).await;
     assert_eq!(left, (json!("detached"), json!("client_exit")));
     desk.vanish();
     broker.vanish();
@@ -249,11 +249,11 @@ async fn broker_reports_the_exit_of_a_client_of_another_connection() {
 
 #[tokio::test]
 async fn session_with_observers_cannot_be_deleted_by_another_client() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
     let mut pad = connect(&test).await;
-    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    attach(&mut pad, &session, json!({"clientId": "pad"})).await;
     editor.hang_up().await;
     let mut other = connect(&test).await;
     let params = json!({"sessionId": session});
@@ -267,17 +267,17 @@ async fn session_with_observers_cannot_be_deleted_by_another_client() {
 /// The actor of a message is the client that controls the session, by its name.
 #[tokio::test]
 async fn inject_of_a_named_controller_has_its_name() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
-    attached(
+    attach(
         &mut editor,
         &session,
         json!({"clientId": "desk", "mode": "controller"}),
     )
     .await;
     prompt(&mut editor, &session, "Write.").await;
-    asked(&mut editor).await;
+    next_question(&mut editor).await;
     let unsaid = json!({"sessionId": session, "mode": "queue", "content": "Later."});
     let mut labelled = unsaid.clone();
     labelled["_meta"] = json!({"harn": {"actor": {"clientId": "somebody", "role": "guest"}}});
@@ -294,23 +294,23 @@ async fn inject_of_a_named_controller_has_its_name() {
 /// Control includes the pending messages of the previous controller.
 #[tokio::test]
 async fn new_controller_may_revoke_messages_of_the_previous_one() {
-    let test = TestHub::new(writer());
+    let test = TestHub::new(writing_agent());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
-    attached(
+    attach(
         &mut editor,
         &session,
         json!({"clientId": "desk", "mode": "controller"}),
     )
     .await;
     prompt(&mut editor, &session, "Write.").await;
-    asked(&mut editor).await;
+    next_question(&mut editor).await;
     let actor = |name: &str| json!({"harn": {"actor": {"clientId": name, "role": "guest"}}});
     let params = json!({"sessionId": session, "mode": "queue", "content": "Later.",
                         "_meta": actor("desk")});
     let said = editor.request("session/inject", params).await;
     let mut pad = connect(&test).await;
-    attached(&mut pad, &session, json!({"clientId": "pad"})).await;
+    attach(&mut pad, &session, json!({"clientId": "pad"})).await;
     let revoke =
         json!({"sessionId": session, "messageId": said["messageId"], "_meta": actor("pad")});
     let error = pad
@@ -319,8 +319,8 @@ async fn new_controller_may_revoke_messages_of_the_previous_one() {
     assert_eq!(error["data"]["reason"], "not_controller");
     let params = json!({"sessionId": session, "clientId": "pad"});
     let taken = pad.send_request("session/takeover", params).await;
-    pad.updates_until(&taken).await;
-    asked(&mut pad).await;
+    pad.collect_updates_until(&taken).await;
+    next_question(&mut pad).await;
     let revoked = pad.request("session/revoke_inject", revoke).await;
     assert_eq!(revoked["status"], "revoked");
     pad.vanish();

@@ -25,7 +25,7 @@ use play::play;
 use strategy::{Act, Ending, Turn, ask_about, turns};
 
 /// Keeps the first lines of a log, as a process that died at that moment would.
-fn cut(log: &Path, at: Index) {
+fn truncate_log(log: &Path, at: Index) {
     let text = fs::read_to_string(log).unwrap();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     let kept = &lines[..at.index(lines.len() + 1)];
@@ -51,7 +51,7 @@ fn check(transcript: &str) {
     let mut checker = Checker::new();
     let findings: Vec<_> = transcript
         .lines()
-        .flat_map(|line| checker.line(line))
+        .flat_map(|line| checker.check_line(line))
         .map(|finding| format!("{}: {finding}", finding.line))
         .collect();
     assert!(findings.is_empty(), "{findings:#?}\n{transcript}");
@@ -64,11 +64,11 @@ fn check(transcript: &str) {
     };
     let mut oracle = Oracle::default();
     for (to_client, message) in messages() {
-        if let Err(problem) = oracle.take(to_client, &message) {
+        if let Err(problem) = oracle.check_message(to_client, &message) {
             panic!("{problem}: {message}\n{transcript}");
         }
     }
-    if let Err(problem) = oracle.settled() {
+    if let Err(problem) = oracle.check_settled() {
         panic!("{problem}\n{transcript}");
     }
     for line in crate::wire::lines::lines(messages()) {
@@ -99,7 +99,7 @@ fn check_all(heard: Heard) {
 }
 
 /// Returns the capabilities that a client of this profile declares.
-fn of(profile: &str) -> Value {
+fn capabilities_of(profile: &str) -> Value {
     json!({"profile": profile, "hostBridge": true})
 }
 
@@ -114,13 +114,13 @@ fn question_precedes_the_end_of_its_call() {
     let turns = vec![Turn { acts, ending }];
     for profile in ["harn", "meta", "acp"] {
         let turns = turns.clone();
-        check_all(in_no_time(async {
-            play(turns, &of(profile)).await.end().await
+        check_all(run_with_paused_clock(async {
+            play(turns, &capabilities_of(profile)).await.end().await
         }));
     }
 }
 
-fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+fn run_with_paused_clock<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -140,7 +140,7 @@ proptest! {
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
     ) {
-        check_all(in_no_time(async { play(turns, &of(profile)).await.end().await }));
+        check_all(run_with_paused_clock(async { play(turns, &capabilities_of(profile)).await.end().await }));
     }
 
     /// Whenever the process dies, the loaded conversation is legal and settled.
@@ -150,8 +150,8 @@ proptest! {
         profile in select(&["harn", "meta", "acp"][..]),
         at: Index,
     ) {
-        let heard = in_no_time(async {
-            play(turns, &of(profile)).await.end_with(|log| cut(log, at)).await
+        let heard = run_with_paused_clock(async {
+            play(turns, &capabilities_of(profile)).await.end_with(|log| truncate_log(log, at)).await
         });
         let [_, _, loaded] = &heard.transcripts;
         check(loaded);

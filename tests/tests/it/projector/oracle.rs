@@ -39,7 +39,7 @@ struct Run {
 
 type Verdict = Result<(), String>;
 
-fn must(holds: bool, what: impl Into<String>) -> Verdict {
+fn require(holds: bool, what: impl Into<String>) -> Verdict {
     if holds { Ok(()) } else { Err(what.into()) }
 }
 
@@ -54,7 +54,7 @@ fn skill(harn: &Value) -> String {
 }
 
 impl Oracle {
-    pub(crate) fn take(&mut self, to_client: bool, message: &Value) -> Verdict {
+    pub(crate) fn check_message(&mut self, to_client: bool, message: &Value) -> Verdict {
         let method = message["method"].as_str();
         if !to_client {
             if method == Some("session/prompt") {
@@ -64,71 +64,71 @@ impl Oracle {
         }
         let params = &message["params"];
         match method {
-            Some("session/update") => self.update(&params["update"]),
-            Some("_harn/agentEvent") => self.event(params),
+            Some("session/update") => self.check_update(&params["update"]),
+            Some("_harn/agentEvent") => self.check_event(params),
             Some(_) => Ok(()),
             None if self.prompts.contains(&message["id"]) => {
                 self.prompts.retain(|id| *id != message["id"]);
-                self.settled()
+                self.check_settled()
             }
             None => Ok(()),
         }
     }
 
     /// Nothing that belongs to a turn may outlive it.
-    pub(crate) fn settled(&self) -> Verdict {
-        must(
+    pub(crate) fn check_settled(&self) -> Verdict {
+        require(
             self.calls.values().all(|call| !call.open),
             "a call was left open",
         )?;
-        must(
+        require(
             self.runs.values().all(|run| !run.open),
             "a composition was left open",
         )?;
-        must(self.questions.is_empty(), "a question was left open")?;
+        require(self.questions.is_empty(), "a question was left open")?;
         let running = ["WorkerSpawned", "WorkerProgressed"];
         let mut last = self.workers.values();
-        must(
+        require(
             last.all(|event| !running.contains(&event.as_str())),
             "a worker was left at work",
         )
     }
 
-    fn update(&mut self, update: &Value) -> Verdict {
+    fn check_update(&mut self, update: &Value) -> Verdict {
         let harn = &update["_meta"]["harn"];
         let name = match update["sessionUpdate"].as_str() {
             Some("session_info_update") => harn["sessionUpdate"].as_str(),
             name => name,
         };
         match name {
-            Some("tool_call") => self.call(update, harn),
-            Some("tool_call_update") => self.call_update(update, harn),
-            Some("worker_update") => self.worker(harn),
+            Some("tool_call") => self.check_call(update, harn),
+            Some("tool_call_update") => self.check_call_update(update, harn),
+            Some("worker_update") => self.check_worker(harn),
             Some("hitl_request") => {
                 let id = text(&harn["requestId"]);
                 let before = self.questions.insert(id, harn["kind"].clone());
-                must(before.is_none(), "a question was put twice")
+                require(before.is_none(), "a question was put twice")
             }
             Some("hitl_resolved") => {
                 let kind = self.questions.remove(&text(&harn["requestId"]));
                 let Some(kind) = kind else {
                     return Err("a question was settled that was not open".to_owned());
                 };
-                must(
+                require(
                     kind == harn["kind"],
                     "a question was settled as one of another kind",
                 )
             }
             Some(name @ ("user_message" | "user_message_chunk")) => {
                 let id = text(&update["messageId"]);
-                must(
+                require(
                     !self.revoked.contains(&id),
                     "a message was delivered that was taken back",
                 )?;
                 // An agent may report messages that no client sent, as often as it likes.
                 let expected = name == "user_message" && self.accepted.contains(&id);
                 let fresh = self.delivered.insert(id);
-                must(fresh || !expected, "a message was delivered twice")
+                require(fresh || !expected, "a message was delivered twice")
             }
             Some("skill_activated") => {
                 self.skills.insert(skill(harn));
@@ -136,26 +136,26 @@ impl Oracle {
             }
             Some("skill_deactivated") => {
                 let active = self.skills.remove(&skill(harn));
-                must(active, "a skill ended that was not active")
+                require(active, "a skill ended that was not active")
             }
             _ => Ok(()),
         }
     }
 
-    fn outcome(&mut self, params: &Value) -> Verdict {
+    fn check_outcome(&mut self, params: &Value) -> Verdict {
         let id = text(&params["target"]["messageId"]);
         match (text(&params["method"]).as_str(), params["outcome"].as_str()) {
             ("session/inject", Some("accepted")) => {
                 let early = self.delivered.contains(&id);
                 self.accepted.insert(id);
-                must(!early, "a message was delivered before it was accepted")
+                require(!early, "a message was delivered before it was accepted")
             }
             ("session/revoke_inject", Some("revoked")) => {
                 let late = self.delivered.contains(&id);
                 self.revoked.insert(id);
-                must(!late, "a message was taken back that had been delivered")
+                require(!late, "a message was taken back that had been delivered")
             }
-            ("session/revoke_inject", Some("already_delivered")) => must(
+            ("session/revoke_inject", Some("already_delivered")) => require(
                 self.delivered.contains(&id),
                 "a message was said to be delivered that was not",
             ),
@@ -163,45 +163,45 @@ impl Oracle {
         }
     }
 
-    fn call(&mut self, call: &Value, harn: &Value) -> Verdict {
-        rules(call, harn)?;
+    fn check_call(&mut self, call: &Value, harn: &Value) -> Verdict {
+        check_fields(call, harn)?;
         let status = text(&call["status"]);
         let fresh = Call {
-            open: !ends(&status),
+            open: !is_terminal(&status),
             parsing: harn["parsing"] == true,
         };
-        must(
+        require(
             fresh.open || !fresh.parsing,
             "a call that has ended is parsing",
         )?;
         let before = self.calls.insert(text(&call["toolCallId"]), fresh);
-        must(before.is_none(), "a call was announced twice")
+        require(before.is_none(), "a call was announced twice")
     }
 
-    fn call_update(&mut self, update: &Value, harn: &Value) -> Verdict {
-        rules(update, harn)?;
+    fn check_call_update(&mut self, update: &Value, harn: &Value) -> Verdict {
+        check_fields(update, harn)?;
         let Some(call) = self.calls.get_mut(&text(&update["toolCallId"])) else {
             return Err("an update of a call that was not announced".to_owned());
         };
-        must(call.open, "an update of a call that has ended")?;
+        require(call.open, "an update of a call that has ended")?;
         match harn["parsing"].as_bool() {
             None => {}
             Some(parsing) => {
-                must(
+                require(
                     call.parsing,
                     "parsing is spoken of, and the call was not parsing",
                 )?;
                 call.parsing = parsing;
             }
         }
-        if ends(&text(&update["status"])) {
-            must(!call.parsing, "a call ended while it was parsing")?;
+        if is_terminal(&text(&update["status"])) {
+            require(!call.parsing, "a call ended while it was parsing")?;
             call.open = false;
         }
         Ok(())
     }
 
-    fn worker(&mut self, harn: &Value) -> Verdict {
+    fn check_worker(&mut self, harn: &Value) -> Verdict {
         let event = text(&harn["event"]);
         let before = self.workers.insert(text(&harn["workerId"]), event.clone());
         let waited = before.as_deref() == Some("WorkerWaitingForInput");
@@ -213,7 +213,7 @@ impl Oracle {
             (Some("WorkerWaitingForInput"), event) => event != "WorkerWaitingForInput",
             (Some(_), _) => false,
         };
-        must(may, format!("{event} after {before:?}"))?;
+        require(may, format!("{event} after {before:?}"))?;
         let over = [
             "WorkerCompleted",
             "WorkerFailed",
@@ -221,26 +221,26 @@ impl Oracle {
             "WorkerCancelled",
         ];
         let over = over.contains(&event.as_str());
-        must(harn["terminal"] == over, "`terminal` is wrong")?;
+        require(harn["terminal"] == over, "`terminal` is wrong")?;
         let metadata = &harn["metadata"];
-        must(
+        require(
             metadata["started_at"].is_string(),
             "a worker without a beginning",
         )?;
-        must(
+        require(
             metadata["finished_at"].is_string() == over,
             "`finished_at` is wrong",
         )?;
         let waits = event == "WorkerWaitingForInput" || (over && waited);
-        must(
+        require(
             metadata["awaiting_started_at"].is_string() == waits,
             "`awaiting_started_at` is wrong",
         )
     }
 
-    fn event(&mut self, params: &Value) -> Verdict {
+    fn check_event(&mut self, params: &Value) -> Verdict {
         if params["kind"] == "control_outcome" {
-            return self.outcome(params);
+            return self.check_outcome(params);
         }
         let id = text(&params["runId"]);
         let hashes = ["snippetHash", "bindingManifestHash"].map(|key| params[key].clone());
@@ -252,7 +252,7 @@ impl Oracle {
                 hashes,
                 children: BTreeSet::new(),
             };
-            return must(
+            return require(
                 self.runs.insert(id, run).is_none(),
                 "a composition began twice",
             );
@@ -265,24 +265,24 @@ impl Oracle {
         };
         match kind {
             Some("composition_child_call") => {
-                must(run.children.insert(child), "a child began twice")
+                require(run.children.insert(child), "a child began twice")
             }
             Some("composition_child_result") => {
-                must(
+                require(
                     run.children.remove(&child),
                     "a child ended that was not open",
                 )?;
                 let status = text(&params["status"]);
-                must(ends(&status), "a result that is none")?;
+                require(is_terminal(&status), "a result that is none")?;
                 let said = params["errorCategory"].is_null() || status == "failed";
-                must(said, "a child that did not fail has a category")
+                require(said, "a child that did not fail has a category")
             }
             _ => {
-                must(
+                require(
                     run.children.is_empty(),
                     "a composition ended before its children",
                 )?;
-                must(
+                require(
                     run.hashes == hashes,
                     "a composition has other hashes at its end",
                 )?;
@@ -293,34 +293,34 @@ impl Oracle {
     }
 }
 
-fn ends(status: &str) -> bool {
+fn is_terminal(status: &str) -> bool {
     matches!(status, "completed" | "failed")
 }
 
 /// Checks which fields may be present with which status.
-fn rules(update: &Value, harn: &Value) -> Verdict {
+fn check_fields(update: &Value, harn: &Value) -> Verdict {
     let titled = update["title"]
         .as_str()
         .is_some_and(|title| !title.is_empty());
-    must(titled, "nothing to show a person")?;
+    require(titled, "nothing to show a person")?;
     let status = text(&update["status"]);
     let timed = !harn["durationMs"].is_null() || !harn["executionDurationMs"].is_null();
-    must(!timed || ends(&status), "a duration before the end")?;
+    require(!timed || is_terminal(&status), "a duration before the end")?;
     let blamed = !harn["errorCategory"].is_null();
-    must(
+    require(
         !blamed || status == "failed",
         "a category without a failure",
     )?;
-    must(
+    require(
         !blamed || harn["error"].is_string(),
         "a category without an error",
     )?;
-    must(
+    require(
         harn["error"].is_null() || status == "failed",
         "an error without a failure",
     )?;
     let both = !update["rawInput"].is_null() && !harn["rawInputPartial"].is_null();
-    must(!both, "arguments that are whole and partial")
+    require(!both, "arguments that are whole and partial")
 }
 
 #[cfg(test)]
@@ -356,13 +356,13 @@ mod tests {
         json!({"method": "_harn/agentEvent", "params": params})
     }
 
-    fn objects(messages: &[Value]) -> Option<String> {
+    fn first_objection(messages: &[Value]) -> Option<String> {
         let mut oracle = Oracle::default();
         let (last, before) = messages.split_last().unwrap();
         for message in before {
-            oracle.take(true, message).unwrap();
+            oracle.check_message(true, message).unwrap();
         }
-        oracle.take(true, last).err()
+        oracle.check_message(true, last).err()
     }
 
     /// An oracle that never objects proves nothing.
@@ -425,7 +425,7 @@ mod tests {
                 json!({"skillName": "s"}),
             )],
         ] {
-            assert!(objects(&illegal).is_some(), "{illegal:?}");
+            assert!(first_objection(&illegal).is_some(), "{illegal:?}");
         }
     }
 
@@ -439,10 +439,10 @@ mod tests {
         ] {
             let mut oracle = Oracle::default();
             let prompt = json!({"id": 1, "method": "session/prompt"});
-            oracle.take(false, &prompt).unwrap();
-            oracle.take(true, &left).unwrap();
+            oracle.check_message(false, &prompt).unwrap();
+            oracle.check_message(true, &left).unwrap();
             let answer = json!({"id": 1, "result": {"stopReason": "end_turn"}});
-            assert!(oracle.take(true, &answer).is_err(), "{left}");
+            assert!(oracle.check_message(true, &answer).is_err(), "{left}");
         }
     }
 }

@@ -26,10 +26,10 @@ struct Steering {
 impl Steering {
     async fn equip(&self, change: EquipmentChange) {
         let session = self.session.get().unwrap();
-        self.equip.tell(session.id(), change).await;
+        self.equip.send_change(session.id(), change).await;
     }
 
-    async fn want(&self, wish: Wish) {
+    async fn act_as_controller(&self, wish: Wish) {
         let session = self.session.get().unwrap();
         let actor = || Actor {
             client_id: "host".to_owned(),
@@ -82,7 +82,7 @@ async fn act(
             Act::Ask(question, false) => cx.ask(question).await.map(drop),
             Act::Ask(question, true) => ask_through_worker(cx, question).await,
             Act::Want(wish) => {
-                steering.want(wish).await;
+                steering.act_as_controller(wish).await;
                 Ok(())
             }
             Act::Pass(seam) => cx.seam(seam).await.map(drop),
@@ -116,7 +116,7 @@ async fn ask_through_worker(cx: &TurnContext, question: Question) -> Result<(), 
         async move { cx.ask(question).await.map(|_| StopReason::EndTurn) }
     });
     let worker = cx.worker("tester").task("look").agent(Arc::new(asker));
-    worker.start().await?.finished().await;
+    worker.start().await?.wait_until_finished().await;
     Ok(())
 }
 

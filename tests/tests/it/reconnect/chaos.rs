@@ -12,8 +12,8 @@ use tokio::{sync::Mutex, time::sleep};
 
 use crate::{
     reconnect::{
-        client::{Chance, Client, below},
-        in_no_time,
+        client::{Chance, Client, random_below},
+        run_with_paused_clock,
     },
     support_stress::Dice,
 };
@@ -30,9 +30,9 @@ const BREAKS: usize = 12;
 /// Sends text, runs tools and asks, with pauses.
 async fn work(cx: TurnContext, chance: Chance) -> Result<StopReason, AgentError> {
     for step in 0..60 {
-        let pause = below(&chance, 8).await as u64;
+        let pause = random_below(&chance, 8).await as u64;
         sleep(Duration::from_millis(pause)).await;
-        match below(&chance, 8).await {
+        match random_below(&chance, 8).await {
             0 => {
                 let write = cx.tool("write_file").kind(ToolKind::Edit);
                 let write = write.title("Write").path(format!("notes-{step}.txt"));
@@ -44,7 +44,7 @@ async fn work(cx: TurnContext, chance: Chance) -> Result<StopReason, AgentError>
             }
             1 => cx.think("So.").await?,
             _ => {
-                let length = 1 + below(&chance, 400).await;
+                let length = 1 + random_below(&chance, 400).await;
                 cx.say("x".repeat(length)).await?;
             }
         }
@@ -52,7 +52,7 @@ async fn work(cx: TurnContext, chance: Chance) -> Result<StopReason, AgentError>
     Ok(StopReason::EndTurn)
 }
 
-async fn come_and_go() {
+async fn check_reconnecting_clients() {
     let chance: Chance = Arc::new(Mutex::new(Dice::new()));
     let agents = chance.clone();
     let agent = ScriptedAgent::new(move |cx| work(cx, agents.clone()));
@@ -78,7 +78,7 @@ async fn come_and_go() {
             &chance,
         );
         clients.push(tokio::spawn(async move {
-            client.come_and_go(BREAKS).await;
+            client.reconnect_repeatedly(BREAKS).await;
             (profile, client)
         }));
     }
@@ -88,7 +88,7 @@ async fn come_and_go() {
             ContentBlock::text("Go on"),
         ];
         session.prompt(text, |_| ()).await.unwrap();
-        let pause = below(&chance, 2000).await as u64;
+        let pause = random_below(&chance, 2000).await as u64;
         sleep(Duration::from_millis(pause)).await;
     }
     let mut ended = Vec::new();
@@ -104,7 +104,7 @@ async fn come_and_go() {
     for (profile, mut client) in ended {
         client.complete().await;
         let dialect = Dialect::from(profile).with_event_ids();
-        let projector = UpdateProjector::since(&id, dialect, Seq::ZERO);
+        let projector = UpdateProjector::with_past(&id, dialect, Seq::ZERO);
         let mut told = Vec::new();
         events
             .iter()
@@ -133,6 +133,6 @@ async fn come_and_go() {
 #[test]
 fn every_client_receives_the_lines_of_the_journal() {
     for _ in 0..5 {
-        in_no_time(come_and_go());
+        run_with_paused_clock(check_reconnecting_clients());
     }
 }

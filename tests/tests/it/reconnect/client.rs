@@ -10,7 +10,7 @@ use harn_acp::{
     serve_connection,
     transport::{
         ConnectionInput, FollowId, OutgoingLimits, OutgoingPiece, PieceReceiver, RefollowRequest,
-        outgoing_of,
+        outgoing_with_limits,
     },
 };
 use harn_model::SessionId;
@@ -26,7 +26,7 @@ use crate::support_stress::Dice;
 /// Random numbers, shared by all clients of a run.
 pub(crate) type Chance = Arc<Mutex<Dice>>;
 
-pub(crate) async fn below(chance: &Chance, end: usize) -> usize {
+pub(crate) async fn random_below(chance: &Chance, end: usize) -> usize {
     chance.lock().await.below(end)
 }
 
@@ -98,19 +98,19 @@ impl Client {
     }
 
     /// Loses its connection this many times, and answers some of its questions.
-    pub(crate) async fn come_and_go(&mut self, times: usize) {
+    pub(crate) async fn reconnect_repeatedly(&mut self, times: usize) {
         for _ in 0..times {
-            let budget = 200 + below(&self.chance, 30_000).await;
+            let budget = 200 + random_below(&self.chance, 30_000).await;
             let ways = if self.got.last.is_some() { 3 } else { 1 };
             let mut line = self.connect(budget, ways).await;
             self.read(&mut line, false).await;
             // A transport may have a stream for each session, of which one breaks.
-            while line.opened && below(&self.chance, 3).await > 0 {
-                self.stream_anew(&mut line).await;
+            while line.opened && random_below(&self.chance, 3).await > 0 {
+                self.restart_stream(&mut line).await;
                 self.read(&mut line, false).await;
             }
             drop(line);
-            let pause = below(&self.chance, 40).await;
+            let pause = random_below(&self.chance, 40).await;
             sleep(Duration::from_millis(pause as u64)).await;
         }
     }
@@ -124,13 +124,13 @@ impl Client {
     async fn connect(&mut self, left: usize, ways: usize) -> Line {
         self.got.connections += 1;
         let (to, incoming) = mpsc::channel(16);
-        let (outgoing, from) = outgoing_of(OutgoingLimits {
+        let (outgoing, from) = outgoing_with_limits(OutgoingLimits {
             bytes: 4 * 1024,
             chunks: 8,
             ..OutgoingLimits::default()
         });
         // Some transports send the last event id when they connect, others with the request.
-        let by_transport = below(&self.chance, 2).await == 0;
+        let by_transport = random_below(&self.chance, 2).await == 0;
         let config = AcpConfig {
             profile: self.profile,
             event_ids: true,
@@ -150,10 +150,10 @@ impl Client {
             params["lastEventId"] = json!(last);
         }
         let method = ["session/load", "session/resume", "session/attach"];
-        let method = method[below(&self.chance, ways).await];
+        let method = method[random_below(&self.chance, ways).await];
         if method == "session/attach" {
             params["clientId"] = json!(self.name);
-            params["mode"] = json!(["observer", "controller"][below(&self.chance, 2).await]);
+            params["mode"] = json!(["observer", "controller"][random_below(&self.chance, 2).await]);
             // The server may still have the previous connection of this client.
             params["takeover"] = json!(true);
         }
@@ -173,13 +173,13 @@ impl Client {
     }
 
     /// Restarts the stream of the session after the last line it has, over the same connection.
-    async fn stream_anew(&mut self, line: &mut Line) {
+    async fn restart_stream(&mut self, line: &mut Line) {
         self.got.streams += 1;
         let after = self.got.last.unwrap_or(EventId::BEGINNING);
         let (refollow, came_of_it) = RefollowRequest::new(self.session.clone(), after);
-        line.stream = Some(refollow.stream());
+        line.stream = Some(refollow.follow_id());
         line.come.clear();
-        line.left = 200 + below(&self.chance, 10_000).await;
+        line.left = 200 + random_below(&self.chance, 10_000).await;
         let to = line.to.clone();
         let refollowed = async {
             to.send(ConnectionInput::Refollow(refollow)).await.unwrap();
@@ -189,7 +189,7 @@ impl Client {
         // not read.
         let read_on = async {
             while let Some(piece) = line.from.recv().await {
-                line.take_in(&piece);
+                line.read_piece(&piece);
             }
             std::future::pending().await
         };
@@ -210,16 +210,16 @@ impl Client {
                     return Over::Opened;
                 }
             }
-            self.take(&message, text);
+            self.record_line(&message, text);
             if message["method"] == "session/request_permission" {
                 self.answer(line, &message).await;
             }
-            if line.opened && below(&self.chance, 60).await == 0 {
-                self.act(line).await;
+            if line.opened && random_below(&self.chance, 60).await == 0 {
+                self.take_control(line).await;
             }
             // A slow client falls behind and receives its lines from the journal.
-            if below(&self.chance, 20).await == 0 {
-                let pause = below(&self.chance, 60).await;
+            if random_below(&self.chance, 20).await == 0 {
+                let pause = random_below(&self.chance, 60).await;
                 sleep(Duration::from_millis(pause as u64)).await;
             }
         }
@@ -227,10 +227,10 @@ impl Client {
     }
 
     /// Takes control, and may detach in the same burst.
-    async fn act(&mut self, line: &mut Line) {
+    async fn take_control(&mut self, line: &mut Line) {
         self.got.takeovers += 1;
         // A client without another claim on the session receives nothing after the detach and reconnects.
-        let leaves = below(&self.chance, 4).await == 0;
+        let leaves = random_below(&self.chance, 4).await == 0;
         line.opened &= !leaves;
         let methods = ["session/takeover", "session/heartbeat", "session/detach"];
         for method in &methods[..if leaves { 3 } else { 2 }] {
@@ -240,9 +240,9 @@ impl Client {
         }
     }
 
-    fn take(&mut self, message: &Value, text: String) {
+    fn record_line(&mut self, message: &Value, text: String) {
         let question = message["method"] == "session/request_permission";
-        let Some(place) = event_id::of(text.as_bytes()) else {
+        let Some(place) = event_id::read_from_line(text.as_bytes()) else {
             self.got.asked_again += usize::from(question);
             return;
         };
@@ -256,10 +256,10 @@ impl Client {
 
     async fn answer(&self, line: &mut Line, message: &Value) {
         // Some questions stay unanswered: another client may answer, or the question is sent again.
-        if below(&self.chance, 3).await == 0 {
+        if random_below(&self.chance, 3).await == 0 {
             return;
         }
-        let option = ["allow_once", "reject_once"][below(&self.chance, 2).await];
+        let option = ["allow_once", "reject_once"][random_below(&self.chance, 2).await];
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         line.send(json!({"jsonrpc": "2.0", "id": message["id"], "result": outcome}))
             .await;
@@ -281,7 +281,7 @@ impl Line {
             // A client that receives nothing for long reconnects.
             let piece = timeout(Duration::from_secs(2), self.from.recv());
             let piece = piece.await.ok()??;
-            let broke = self.take_in(&piece);
+            let broke = self.read_piece(&piece);
             if broke && self.come.is_empty() {
                 return None;
             }
@@ -291,7 +291,7 @@ impl Line {
 
     /// Reads the whole lines of a piece, as far as the connection carries it. Returns whether the connection
     /// broke.
-    fn take_in(&mut self, piece: &OutgoingPiece) -> bool {
+    fn read_piece(&mut self, piece: &OutgoingPiece) -> bool {
         if piece.stream.is_some() && piece.stream < self.stream {
             return false;
         }

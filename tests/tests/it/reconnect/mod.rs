@@ -18,12 +18,12 @@ use crate::projector::play::play;
 use crate::projector::strategy::{Turn, turns};
 
 /// Returns the event id of a line; every line of a stream has one.
-fn place(line: &Value) -> &str {
+fn event_id(line: &Value) -> &str {
     let id = line["params"]["_meta"]["harn"]["eventId"].as_str();
     id.unwrap_or_else(|| panic!("no place: {line}"))
 }
 
-fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+fn run_with_paused_clock<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -32,19 +32,19 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Compares the live stream with the loads after each of these positions.
-async fn cut(turns: Vec<Turn>, profile: &str, cuts: &[Index]) {
+async fn check_loads_after(turns: Vec<Turn>, profile: &str, cuts: &[Index]) {
     let wishes = json!({"profile": profile, "hostBridge": true, "eventIds": true});
     let audience = play(turns, &wishes).await;
-    let live = audience.seen().to_vec();
+    let live = audience.observer_notifications().to_vec();
     let places = live
         .iter()
-        .map(|line| place(line).parse::<EventId>().unwrap());
+        .map(|line| event_id(line).parse::<EventId>().unwrap());
     let places: Vec<_> = places.collect();
     assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
     assert_eq!(audience.load_after(None).await, live);
     assert_eq!(audience.load_after(Some("0")).await, live);
     for cut in cuts.iter().map(|cut| cut.index(live.len() + 1)) {
-        let last = live[..cut].last().map_or("0", place);
+        let last = live[..cut].last().map_or("0", event_id);
         let missed = audience.load_after(Some(last)).await;
         assert_eq!(missed, live[cut..], "from behind {last}");
     }
@@ -64,6 +64,6 @@ proptest! {
         profile in select(&["harn", "meta", "acp"][..]),
         cuts: [Index; 6],
     ) {
-        in_no_time(cut(turns, profile, &cuts));
+        run_with_paused_clock(check_loads_after(turns, profile, &cuts));
     }
 }

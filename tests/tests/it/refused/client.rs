@@ -68,22 +68,22 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 impl Person<'_> {
     /// Opens a session and sends a prompt; returns what happened up to the end of the turn.
     pub(crate) async fn prompt(&self, test: &TestHub, text: &str) -> Seen {
-        let mut client = test.connect().patience(DEADLINE * 10);
-        client.request("initialize", self.hello()).await;
+        let mut client = test.connect().with_patience(DEADLINE * 10);
+        client.request("initialize", self.initialize_params()).await;
         let params = json!({"cwd": self.place.workspace, "mcpServers": []});
         let session = client.request("session/new", params).await["sessionId"].take();
         let id = SessionId::from(session.as_str().unwrap());
         if let Some(mode) = self.mode {
             let params = json!({"sessionId": session, "modeId": mode});
             let set = client.send_request("session/set_mode", params).await;
-            client.updates_until(&set).await;
+            client.collect_updates_until(&set).await;
         }
         let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
         let prompt = client.send_request("session/prompt", params).await;
         self.attend(test, client, &id, &prompt).await
     }
 
-    fn hello(&self) -> Value {
+    fn initialize_params(&self) -> Value {
         let capabilities = match self.hosts {
             true => json!({
                 "fs": {"readTextFile": true, "writeTextFile": true},
@@ -112,7 +112,7 @@ impl Person<'_> {
                     (self.meanwhile)(self.place);
                     if self.stance == Stance::Leaves {
                         client.hang_up().await;
-                        settled(test, session).await;
+                        wait_until_settled(test, session).await;
                         return seen;
                     }
                     self.answer(&mut client, &id, &params).await;
@@ -206,8 +206,8 @@ impl Person<'_> {
 }
 
 /// Waits until a session without clients has ended its turn.
-async fn settled(test: &TestHub, session: &SessionId) {
-    let session = test.hub().live(session).unwrap();
+async fn wait_until_settled(test: &TestHub, session: &SessionId) {
+    let session = test.hub().live_session(session).unwrap();
     for _ in 0..1000 {
         if session.view().open_turn.is_none() {
             return;
@@ -219,17 +219,17 @@ async fn settled(test: &TestHub, session: &SessionId) {
 
 /// Loads the session in another process and returns its updates. Fails if the client receives a question.
 pub(crate) async fn load(test: &TestHub, session: &str, place: &Place) -> Vec<Value> {
-    let test = test.beside();
-    let mut client = test.connect().patience(DEADLINE * 10);
+    let test = test.start_second();
+    let mut client = test.connect().with_patience(DEADLINE * 10);
     let capabilities = json!({"_meta": {"harn": {"profile": "harn"}}});
     let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
     client.request("initialize", hello).await;
     let params = json!({"sessionId": session, "cwd": place.workspace, "mcpServers": []});
     let id = client.send_request("session/load", params).await;
-    let (updates, _) = client.updates_until(&id).await;
+    let (updates, _) = client.collect_updates_until(&id).await;
     let list = client.send_request("session/list", json!({})).await;
     // A question after the load would arrive before this response and fail the test.
-    client.updates_until(&list).await;
+    client.collect_updates_until(&list).await;
     client.hang_up().await;
     test.hub().shutdown().await;
     updates

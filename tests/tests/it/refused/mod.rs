@@ -51,7 +51,7 @@ async fn take_in(
         config.ask_deadline = DEADLINE;
     });
     let test = builder.build();
-    let place = Place::furnish(&test.workspace());
+    let place = Place::create(&test.workspace());
     assert!(late.set(route.agent(&place)).is_ok());
     let before = place.picture();
     let person = Person {
@@ -63,7 +63,7 @@ async fn take_in(
     };
     let seen = person.prompt(&test, route.prompt()).await;
     let after = place.picture();
-    let calls = calls(&test, &place).await;
+    let calls = read_calls(&test, &place).await;
     assert_eq!(
         place.picture(),
         after,
@@ -79,7 +79,7 @@ async fn take_in(
 }
 
 /// Returns every announced call of the session and its workers, with its end. Each has exactly one.
-async fn calls(test: &TestHub, place: &Place) -> Vec<(String, String)> {
+async fn read_calls(test: &TestHub, place: &Place) -> Vec<(String, String)> {
     test.hub().shutdown().await;
     let mut calls = Vec::new();
     for session in fs::read_dir(test.state_dir().join("threads")).unwrap() {
@@ -140,7 +140,7 @@ fn check_refused(route: &Route, stance: &Stance, outcome: &Outcome) {
     }
 }
 
-fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+fn run_with_paused_clock<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -152,7 +152,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
 fn rejected_calls_change_nothing_on_this_machine() {
     for stance in &Stance::REFUSING {
         for route in &LOCAL {
-            let outcome = in_no_time(take(route, stance, false));
+            let outcome = run_with_paused_clock(take(route, stance, false));
             check_refused(route, stance, &outcome);
         }
     }
@@ -162,7 +162,7 @@ fn rejected_calls_change_nothing_on_this_machine() {
 fn rejected_calls_reach_no_host() {
     for stance in &Stance::REFUSING {
         for route in LOCAL.iter().chain(&HOSTED) {
-            let outcome = in_no_time(take(route, stance, true));
+            let outcome = run_with_paused_clock(take(route, stance, true));
             check_refused(route, stance, &outcome);
         }
     }
@@ -193,7 +193,7 @@ async fn approved_honest_calls_have_an_effect() {
 }
 
 /// Replaces the target of the write by a link to the outside.
-fn swap(place: &Place) {
+fn replace_target_by_link(place: &Place) {
     let (file, folder) = (place.workspace.join("a.txt"), place.workspace.join("dir"));
     if fs::symlink_metadata(&file).unwrap().is_symlink() {
         return;
@@ -223,7 +223,7 @@ async fn target_replaced_during_a_question_is_not_written() {
                 how: routes::How::Steps(steps.leak()),
                 honest: false,
             };
-            let outcome = take_in(&route, &stance, hosts, None, swap).await;
+            let outcome = take_in(&route, &stance, hosts, None, replace_target_by_link).await;
             assert_eq!(outcome.seen.asked, 1, "{path}");
             assert!(
                 outcome.seen.done.is_empty(),

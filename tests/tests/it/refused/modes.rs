@@ -36,7 +36,7 @@ const LOOKING: [Route; 4] = [
 const MODES: [&str; 4] = ["read-only", "ask", "accept-edits", "auto"];
 
 /// Summarizes an outcome in words. The client rejects all questions, so a call that ran was not asked about.
-fn word(outcome: &Outcome) -> String {
+fn summarize(outcome: &Outcome) -> String {
     let ended = |status: &str, why: &str| {
         let calls = outcome.calls.iter();
         calls
@@ -65,7 +65,7 @@ async fn every_route_has_the_expected_outcome_in_each_mode() {
         table.push_str(&format!("\n{:<36}", route.name));
         for mode in MODES {
             let outcome = take_in(route, &Stance::Rejects, hosts, Some(mode), |_| ()).await;
-            table.push_str(&format!("{:<14}", word(&outcome)));
+            table.push_str(&format!("{:<14}", summarize(&outcome)));
         }
     }
     let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));

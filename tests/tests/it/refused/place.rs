@@ -19,7 +19,7 @@ pub(crate) type Picture = BTreeMap<PathBuf, String>;
 
 impl Place {
     /// Creates the files of a workspace.
-    pub(crate) fn furnish(workspace: &Path) -> Self {
+    pub(crate) fn create(workspace: &Path) -> Self {
         let workspace = workspace.canonicalize().unwrap();
         let outside = workspace.parent().unwrap().join("outside");
         let put = |path: &str, text: &str| {
@@ -49,25 +49,25 @@ impl Place {
     /// Returns the current state of both folders.
     pub(crate) fn picture(&self) -> Picture {
         let mut picture = Picture::new();
-        take(&self.workspace, &mut picture);
-        take(&self.outside, &mut picture);
+        add_to_snapshot(&self.workspace, &mut picture);
+        add_to_snapshot(&self.outside, &mut picture);
         picture
     }
 
     /// Replaces `{workspace}` and `{outside}` in a text by their paths.
-    pub(crate) fn named(&self, text: &str) -> String {
+    pub(crate) fn insert_paths(&self, text: &str) -> String {
         let text = text.replace("{workspace}", &self.workspace.display().to_string());
         text.replace("{outside}", &self.outside.display().to_string())
     }
 }
 
-fn take(path: &Path, picture: &mut Picture) {
+fn add_to_snapshot(path: &Path, picture: &mut Picture) {
     let about = fs::symlink_metadata(path).unwrap();
     let what = if about.is_symlink() {
         format!("to {}", fs::read_link(path).unwrap().display())
     } else if about.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
-            take(&entry.unwrap().path(), picture);
+            add_to_snapshot(&entry.unwrap().path(), picture);
         }
         "folder".to_owned()
     } else {

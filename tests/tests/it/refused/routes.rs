@@ -235,7 +235,7 @@ impl Route {
     pub(crate) fn agent(&self, place: &Place) -> Arc<dyn Agent> {
         match self.how {
             How::Steps(steps) => {
-                let steps = place.named(steps);
+                let steps = place.insert_paths(steps);
                 let scenario = format!("name: t\nturns:\n- steps: {steps}\n");
                 match ScriptAgent::parse("route.yaml", &scenario) {
                     Ok(agent) => Arc::new(agent),
@@ -243,7 +243,7 @@ impl Route {
                 }
             }
             How::Prompt(_) => Arc::new(ExploreAgent::new()),
-            How::Rogue(trick) => Arc::new(ScriptedAgent::new(move |cx| rogue(cx, trick))),
+            How::Rogue(trick) => Arc::new(ScriptedAgent::new(move |cx| run_trick(cx, trick))),
         }
     }
 
@@ -276,13 +276,13 @@ impl Agent for Late {
 struct Unheard;
 
 impl CommandSink for Unheard {
-    fn terminal(&mut self, _: &str) {}
+    fn on_terminal(&mut self, _: &str) {}
 
-    fn output(&mut self, _: &str) {}
+    fn on_output(&mut self, _: &str) {}
 }
 
 /// Tries every action through a host; returns whether one succeeded.
-async fn everything(cx: &TurnContext, host: &harn_runtime::Host) -> bool {
+async fn try_everything(cx: &TurnContext, host: &harn_runtime::Host) -> bool {
     let spec = CommandSpec::shell("touch made", cx.cwd(), 1000);
     let write = host.write_text("a.txt", "x").await.is_ok();
     let run = host.run(spec, &mut Unheard).await.is_ok();
@@ -292,9 +292,9 @@ async fn everything(cx: &TurnContext, host: &harn_runtime::Host) -> bool {
     write || run || tool || call
 }
 
-async fn rogue(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> {
+async fn run_trick(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> {
     let did = match trick {
-        Trick::NoCall => everything(&cx, cx.host()).await,
+        Trick::NoCall => try_everything(&cx, cx.host()).await,
         Trick::ReadsAndWrites => {
             let call = cx
                 .tool("look")
@@ -302,7 +302,7 @@ async fn rogue(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> 
                 .path("a.txt")
                 .start()
                 .await?;
-            let did = everything(&cx, call.host()).await;
+            let did = try_everything(&cx, call.host()).await;
             call.complete(()).await?;
             did
         }
@@ -310,21 +310,21 @@ async fn rogue(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> 
             let tool = cx.tool("edit").kind(ToolKind::Edit).path("dir/b.txt");
             match tool.start().await {
                 Ok(call) => {
-                    let did = everything(&cx, call.host()).await;
+                    let did = try_everything(&cx, call.host()).await;
                     call.complete(()).await?;
                     did
                 }
-                Err(_) => everything(&cx, cx.host()).await,
+                Err(_) => try_everything(&cx, cx.host()).await,
             }
         }
         Trick::Stubborn => {
             let tool = cx.tool("edit").kind(ToolKind::Edit).path("dir/c.txt");
             // The result is ignored.
             let _ = tool.start().await;
-            let mut did = everything(&cx, cx.host()).await;
+            let mut did = try_everything(&cx, cx.host()).await;
             let other = cx.tool("run").command("touch other").start().await;
             if let Ok(other) = other {
-                did |= everything(&cx, other.host()).await;
+                did |= try_everything(&cx, other.host()).await;
             }
             did
         }
@@ -337,7 +337,7 @@ async fn rogue(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> 
             };
             cx.emit(harn_model::AgentEvent::ToolCall(Box::new(call)))
                 .await?;
-            everything(&cx, cx.host()).await
+            try_everything(&cx, cx.host()).await
         }
     };
     if did {

@@ -31,7 +31,12 @@ pub(crate) enum End {
 }
 
 /// Builds the expected turn.
-pub(crate) fn heard(prompt: &str, said: &[&str], tools: &[(&str, Ended)], end: End) -> Heard {
+pub(crate) fn expected_turn(
+    prompt: &str,
+    said: &[&str],
+    tools: &[(&str, Ended)],
+    end: End,
+) -> Heard {
     Heard {
         prompt: prompt.to_owned(),
         said: said.join("\n\n"),
@@ -63,7 +68,7 @@ struct Turn {
 }
 
 impl Ear {
-    pub(crate) fn begin(&mut self, prompt: &str) {
+    pub(crate) fn begin_turn(&mut self, prompt: &str) {
         self.turns.push(Turn {
             prompt: prompt.to_owned(),
             ..Turn::default()
@@ -71,12 +76,12 @@ impl Ear {
     }
 
     /// Sets the prompt, on wires that send it after the start of the turn.
-    pub(crate) fn prompted(&mut self, prompt: &str) {
+    pub(crate) fn set_prompt(&mut self, prompt: &str) {
         prompt.clone_into(&mut self.turn().prompt);
     }
 
     /// Appends text to a message.
-    pub(crate) fn say(&mut self, message: &str, text: &str) {
+    pub(crate) fn append_text(&mut self, message: &str, text: &str) {
         let turn = self.turn();
         match turn.said.iter_mut().find(|(id, _)| id == message) {
             Some((_, said)) => said.push_str(text),
@@ -85,7 +90,7 @@ impl Ear {
     }
 
     /// Sets the state of a tool call. The first message about a call sets its name.
-    pub(crate) fn tool(&mut self, call: &str, name: &str, ended: Ended) {
+    pub(crate) fn set_tool(&mut self, call: &str, name: &str, ended: Ended) {
         let turn = self.turn();
         match turn.tools.iter_mut().find(|(id, ..)| id == call) {
             Some((.., known)) => *known = ended,
@@ -94,7 +99,7 @@ impl Ear {
     }
 
     /// Opens a request. A repeated request is not a new one.
-    pub(crate) fn ask(&mut self, ask: &str) {
+    pub(crate) fn open_request(&mut self, ask: &str) {
         let turn = self.turn();
         if turn.ask.as_ref().is_none_or(|(open, _)| open != ask) {
             turn.ask = Some((ask.to_owned(), false));
@@ -108,11 +113,11 @@ impl Ear {
     }
 
     /// Closes the open request.
-    pub(crate) fn answered(&mut self) {
+    pub(crate) fn close_request(&mut self) {
         self.turn().ask = None;
     }
 
-    pub(crate) fn end(&mut self, end: End) {
+    pub(crate) fn end_turn(&mut self, end: End) {
         let turn = self.turn();
         assert_eq!(turn.end, None, "a turn ended twice: {turn:?}");
         turn.ask = None;
@@ -120,7 +125,7 @@ impl Ear {
     }
 
     /// The end of the last turn, if it is over.
-    pub(crate) fn ended(&self) -> Option<&End> {
+    pub(crate) fn last_end(&self) -> Option<&End> {
         self.turns.last()?.end.as_ref()
     }
 
@@ -131,7 +136,7 @@ impl Ear {
     }
 
     /// Returns the last turn if it is over or waits for a decision, once for each of these states.
-    pub(crate) fn news(&mut self) -> Option<Heard> {
+    pub(crate) fn take_news(&mut self) -> Option<Heard> {
         let turn = self.turns.last_mut()?;
         let told = match (&turn.end, &mut turn.ask) {
             (Some(_), _) => &mut turn.end_told,
@@ -139,14 +144,14 @@ impl Ear {
             (None, None) => return None,
         };
         let news = !std::mem::replace(told, true);
-        news.then(|| turn.heard())
+        news.then(|| turn.to_heard())
     }
 
     /// Returns all turns; each must be over or wait for a decision. Afterwards [`Self::news`] does not return
     /// the last one again.
-    pub(crate) fn past(&mut self) -> Vec<Heard> {
-        self.news();
-        self.turns.iter().map(Turn::heard).collect()
+    pub(crate) fn past_turns(&mut self) -> Vec<Heard> {
+        self.take_news();
+        self.turns.iter().map(Turn::to_heard).collect()
     }
 
     fn turn(&mut self) -> &mut Turn {
@@ -158,7 +163,7 @@ impl Ear {
 }
 
 impl Turn {
-    fn heard(&self) -> Heard {
+    fn to_heard(&self) -> Heard {
         let end = match (&self.end, &self.ask) {
             (Some(end), _) => end.clone(),
             (None, Some(_)) => End::Parked,

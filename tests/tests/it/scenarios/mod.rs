@@ -54,7 +54,7 @@ macro_rules! play {
     ($scenario:ident, $done:expr) => {
         #[tokio::test(start_paused = true)]
         async fn $scenario() {
-            crate::scenarios::stage::in_time(stringify!($scenario), $done).await;
+            crate::scenarios::stage::with_timeout(stringify!($scenario), $done).await;
         }
     };
 }

@@ -5,13 +5,13 @@
 //! questions to a person.
 
 use harn_testkit::{MessageFromAgent, StrictClient};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{
-    heard::{End, heard},
-    stage::{PATIENCE, Stage, in_time},
-    wire::{Answer, Wire, ask, decide},
+    heard::{End, expected_turn},
+    stage::{PATIENCE, Stage, with_timeout},
+    wire::{Answer, Wire, answer_and_wait, prompt_and_wait},
     wires::State,
 };
 
@@ -29,13 +29,15 @@ struct Desk {
 impl Desk {
     async fn new() -> Self {
         let stage = Stage::new();
-        let mut editor = stage.connect().patience(PATIENCE);
+        let mut editor = stage.connect().with_patience(PATIENCE);
         let wishes = Map::from_iter([("hostBridge".to_owned(), json!(true))]);
-        editor.request("initialize", hello(&wishes)).await;
+        editor
+            .request("initialize", initialize_params(&wishes))
+            .await;
         let new = json!({"cwd": stage.workspace(), "mcpServers": []});
         let made = editor.request("session/new", new).await;
         let session = made["sessionId"].as_str().unwrap().to_owned();
-        let mut page = State::connect(&stage).await.named("ada");
+        let mut page = State::connect(&stage).await.with_name("ada");
         page.enter(&session).await;
         Self {
             stage,
@@ -52,7 +54,7 @@ impl Desk {
     }
 
     /// Reads the editor's messages until `found` returns a value.
-    async fn until<T>(&mut self, found: impl Fn(&MessageFromAgent) -> Option<T>) -> T {
+    async fn read_until<T>(&mut self, found: impl Fn(&MessageFromAgent) -> Option<T>) -> T {
         loop {
             let message = self.editor.next().await;
             if let Some(found) = found(&message) {
@@ -62,25 +64,30 @@ impl Desk {
     }
 
     /// Waits for the response to a request of the editor.
-    async fn answer(&mut self, request: &Value) -> Result<Value, Value> {
+    async fn wait_for_response(&mut self, request: &Value) -> Result<Value, Value> {
         let answers = |message: &MessageFromAgent| match message {
             MessageFromAgent::Response { id, result } if id == request => Some(result.clone()),
             _ => None,
         };
-        self.until(answers).await
+        self.read_until(answers).await
     }
 
     /// Waits until the page's document satisfies the predicate.
-    async fn shows(&mut self, what: &str, like_this: impl Fn(&Value) -> bool) -> Value {
+    async fn wait_until_shown(&mut self, what: &str, like_this: impl Fn(&Value) -> bool) -> Value {
         let page = self.page.page(&self.session);
-        in_time(what, page.until(like_this)).await.unwrap().clone()
+        with_timeout(what, page.read_until(like_this))
+            .await
+            .unwrap()
+            .clone()
     }
 
     /// Sends a command of the page that is rejected; returns the error message.
-    async fn refused(&mut self, command: Value) -> String {
-        self.page.command(&self.session, command).await;
+    async fn send_rejected_command(&mut self, command: Value) -> String {
+        self.page.send_command(&self.session, command).await;
         let page = self.page.page(&self.session);
-        in_time("a refusal", page.until_error()).await.unwrap()
+        with_timeout("a refusal", page.read_until_error())
+            .await
+            .unwrap()
     }
 
     async fn leave(self) {
@@ -92,52 +99,56 @@ impl Desk {
 #[tokio::test(start_paused = true)]
 async fn page_takes_control_from_an_editor() {
     let mut desk = Desk::new().await;
-    desk.shows("who drives", |it| it["controller"] == EDITOR)
+    desk.wait_until_shown("who drives", |it| it["controller"] == EDITOR)
         .await;
     let running = desk.prompt("hold").await;
-    desk.stage.reached().await;
-    desk.shows("the turn", |it| it["status"] == "running").await;
+    desk.stage.wait_until_reached().await;
+    desk.wait_until_shown("the turn", |it| it["status"] == "running")
+        .await;
     for command in [
         json!({"type": "submit", "prompt": "greet"}),
         json!({"type": "steer", "message": "greet"}),
         json!({"type": "cancel"}),
         json!({"type": "configure", "config": {"permissionMode": "plan"}}),
     ] {
-        let words = desk.refused(command.clone()).await;
+        let words = desk.send_rejected_command(command.clone()).await;
         assert!(words.contains(EDITOR), "{command}: {words}");
     }
 
     let takeover = json!({"type": "takeover"});
-    desk.page.command(&desk.session, takeover).await;
-    desk.shows("the takeover", |it| it["controller"] == "ada")
+    desk.page.send_command(&desk.session, takeover).await;
+    desk.wait_until_shown("the takeover", |it| it["controller"] == "ada")
         .await;
     // The running turn continues, and the editor gets the response to its prompt.
-    desk.stage.let_go();
-    let stopped = desk.answer(&running).await.unwrap();
+    desk.stage.let_continue();
+    let stopped = desk.wait_for_response(&running).await.unwrap();
     assert_eq!(stopped["stopReason"], "end_turn");
-    let first = desk.page.heard(&mut desk.session.clone()).await;
-    assert_eq!(first, heard("hold", &["Let go."], &[], End::Completed));
+    let first = desk.page.wait_for_turn(&mut desk.session.clone()).await;
+    assert_eq!(
+        first,
+        expected_turn("hold", &["Let go."], &[], End::Completed)
+    );
 
     // The new controller receives the next request.
     let mut talk = desk.session.clone();
-    let asked = ask(&mut desk.page, &mut talk, "write").await;
+    let asked = prompt_and_wait(&mut desk.page, &mut talk, "write").await;
     assert_eq!(asked.end, End::Parked);
-    let done = decide(&mut desk.page, &mut talk, Answer::Once).await;
+    let done = answer_and_wait(&mut desk.page, &mut talk, Answer::Once).await;
     assert_eq!(done.end, End::Completed);
-    assert_eq!(desk.stage.written(), 1);
+    assert_eq!(desk.stage.write_count(), 1);
     let late = desk.prompt("greet").await;
-    let error = desk.answer(&late).await.unwrap_err();
+    let error = desk.wait_for_response(&late).await.unwrap_err();
     assert_eq!(error["data"]["reason"], "not_controller", "{error}");
 
     // After a handback, the next client that sends a prompt becomes the controller.
     let handback = json!({"type": "handback"});
-    desk.page.command(&desk.session, handback).await;
-    desk.shows("the handback", |it| it["controller"] != "ada")
+    desk.page.send_command(&desk.session, handback).await;
+    desk.wait_until_shown("the handback", |it| it["controller"] != "ada")
         .await;
     let again = desk.prompt("greet").await;
-    let stopped = desk.answer(&again).await.unwrap();
+    let stopped = desk.wait_for_response(&again).await.unwrap();
     assert_eq!(stopped["stopReason"], "end_turn");
-    desk.shows("who drives", |it| it["controller"] == EDITOR)
+    desk.wait_until_shown("who drives", |it| it["controller"] == EDITOR)
         .await;
     desk.leave().await;
 }
@@ -146,13 +157,13 @@ async fn page_takes_control_from_an_editor() {
 async fn editor_sees_the_turn_of_a_page() {
     let mut desk = Desk::new().await;
     let takeover = json!({"type": "takeover"});
-    desk.page.command(&desk.session, takeover).await;
-    desk.shows("the takeover", |it| it["controller"] == "ada")
+    desk.page.send_command(&desk.session, takeover).await;
+    desk.wait_until_shown("the takeover", |it| it["controller"] == "ada")
         .await;
     let mut talk = desk.session.clone();
-    let done = ask(&mut desk.page, &mut talk, "look").await;
+    let done = prompt_and_wait(&mut desk.page, &mut talk, "look").await;
     assert_eq!(done.end, End::Completed);
-    let shown = desk.shows("the author", |_| true).await;
+    let shown = desk.wait_until_shown("the author", |_| true).await;
     assert_eq!(shown["messages"][0]["author"], "ada");
     let mut seen = Vec::new();
     while seen.len() < 5 {
@@ -190,25 +201,27 @@ async fn only_the_editor_answers_its_permission_request() {
         MessageFromAgent::Request { id, params, .. } => Some((id.clone(), params.clone())),
         MessageFromAgent::Response { .. } | MessageFromAgent::Notification { .. } => None,
     };
-    let (id, params) = desk.until(is_ask).await;
+    let (id, params) = desk.read_until(is_ask).await;
     let shown = desk
-        .shows("the question", |it| it["approvals"][0].is_object())
+        .wait_until_shown("the question", |it| it["approvals"][0].is_object())
         .await;
     let call = &shown["approvals"][0]["toolCallId"];
     assert_eq!(*call, params["toolCall"]["toolCallId"]);
     let approve = json!({"type": "approve", "toolCallId": call});
-    let words = desk.refused(approve).await;
+    let words = desk.send_rejected_command(approve).await;
     assert!(words.contains(EDITOR), "{words}");
-    assert_eq!(desk.stage.written(), 0);
+    assert_eq!(desk.stage.write_count(), 0);
 
     let outcome = json!({"outcome": "selected", "optionId": "allow_once"});
     desk.editor.respond(&id, json!({"outcome": outcome})).await;
-    desk.answer(&prompt).await.unwrap();
-    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    desk.wait_for_response(&prompt).await.unwrap();
+    let shown = desk
+        .wait_until_shown("the end", |it| it["status"] == "idle")
+        .await;
     assert_eq!(shown["approvals"], json!([]));
     let calls = &shown["messages"][1]["toolCalls"];
     assert_eq!(calls[0]["approval"], "approved");
-    assert_eq!(desk.stage.written(), 1);
+    assert_eq!(desk.stage.write_count(), 1);
     desk.leave().await;
 }
 
@@ -217,37 +230,41 @@ async fn only_the_controller_answers_a_question() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("wonder").await;
     let shown = desk
-        .shows("the question", |it| it["questions"][0].is_object())
+        .wait_until_shown("the question", |it| it["questions"][0].is_object())
         .await;
     let question = &shown["questions"][0];
     assert_eq!(question["subject"], "Which port?");
     assert_eq!(question["choices"], json!(["8080", "9090"]));
     let answer = json!({"type": "answer", "questionId": question["id"], "answer": "8080"});
-    let words = desk.refused(answer).await;
+    let words = desk.send_rejected_command(answer).await;
     assert!(words.contains(EDITOR), "{words}");
 
     let respond = json!({"request_id": question["id"], "answer": "9090"});
     let sent = desk.editor.send_request("harn.hitl.respond", respond).await;
-    assert_eq!(desk.answer(&sent).await, Ok(json!({"ok": true})));
-    desk.answer(&prompt).await.unwrap();
-    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    assert_eq!(desk.wait_for_response(&sent).await, Ok(json!({"ok": true})));
+    desk.wait_for_response(&prompt).await.unwrap();
+    let shown = desk
+        .wait_until_shown("the end", |it| it["status"] == "idle")
+        .await;
     assert_eq!(shown["questions"], json!([]));
     assert_eq!(shown["messages"][1]["content"], "Port 9090.");
 
     // The page is the controller now.
     let takeover = json!({"type": "takeover"});
-    desk.page.command(&desk.session, takeover).await;
-    desk.shows("the takeover", |it| it["controller"] == "ada")
+    desk.page.send_command(&desk.session, takeover).await;
+    desk.wait_until_shown("the takeover", |it| it["controller"] == "ada")
         .await;
     let submit = json!({"type": "submit", "prompt": "wonder"});
-    desk.page.command(&desk.session, submit).await;
+    desk.page.send_command(&desk.session, submit).await;
     let shown = desk
-        .shows("the question", |it| it["questions"][0].is_object())
+        .wait_until_shown("the question", |it| it["questions"][0].is_object())
         .await;
     let question = &shown["questions"][0];
     let answer = json!({"type": "answer", "questionId": question["id"], "answer": "8080"});
-    desk.page.command(&desk.session, answer).await;
-    let shown = desk.shows("the end", |it| it["status"] == "idle").await;
+    desk.page.send_command(&desk.session, answer).await;
+    let shown = desk
+        .wait_until_shown("the end", |it| it["status"] == "idle")
+        .await;
     assert_eq!(shown["messages"][3]["content"], "Port 8080.");
     desk.leave().await;
 }

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Awaits `work`, and panics after [`PATIENCE`].
-pub(crate) async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+pub(crate) async fn with_timeout<T>(what: &str, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(done) => done,
         Err(_) => panic!("gave up waiting for {what}"),
@@ -73,17 +73,17 @@ impl Stage {
     }
 
     /// Waits until an agent has reached the point where it waits.
-    pub(crate) async fn reached(&self) {
-        in_time("the agent to wait", take(&self.signs.reached)).await;
+    pub(crate) async fn wait_until_reached(&self) {
+        with_timeout("the agent to wait", take_permit(&self.signs.reached)).await;
     }
 
     /// Lets a waiting agent continue.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn let_continue(&self) {
         self.signs.go.add_permits(1);
     }
 
     /// How often the agent wrote.
-    pub(crate) fn written(&self) -> usize {
+    pub(crate) fn write_count(&self) -> usize {
         self.signs.written.load(Ordering::SeqCst)
     }
 
@@ -99,18 +99,22 @@ impl Stage {
     }
 
     /// Reads the journal of a session.
-    pub(crate) fn journal(&self, session: &SessionId) -> Vec<Envelope> {
+    pub(crate) fn read_journal(&self, session: &SessionId) -> Vec<Envelope> {
         let (_, events) = JsonlStore::new(self.state_dir()).read(session).unwrap();
         events
     }
 
     /// Cuts the log in the middle of the line after the last event that satisfies the predicate, like a process
     /// that dies while it writes.
-    pub(crate) fn cut_after(&self, session: &SessionId, last: impl Fn(&AgentEvent) -> bool) {
-        let events = self.journal(session);
+    pub(crate) fn truncate_log_after(
+        &self,
+        session: &SessionId,
+        last: impl Fn(&AgentEvent) -> bool,
+    ) {
+        let events = self.read_journal(session);
         let last = events.iter().rposition(|envelope| last(&envelope.event));
         let kept = last.unwrap() + 1;
-        let path = self.log_of(session);
+        let path = self.log_path(session);
         let log = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<_> = log.split_inclusive('\n').collect();
         assert_eq!(lines.len(), events.len(), "a line an event");
@@ -119,7 +123,7 @@ impl Stage {
     }
 }
 
-async fn take(from: &Semaphore) {
+async fn take_permit(from: &Semaphore) {
     from.acquire().await.unwrap().forget();
 }
 
@@ -169,7 +173,7 @@ async fn play(cx: TurnContext, signs: Arc<Signs>) -> Result<StopReason, AgentErr
         }
         "hold" => {
             signs.reached.add_permits(1);
-            take(&signs.go).await;
+            take_permit(&signs.go).await;
             cx.say("Let go.").await?;
         }
         "fail" => {

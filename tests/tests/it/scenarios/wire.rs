@@ -30,7 +30,7 @@ pub(crate) trait Wire: Sized {
 
     /// Waits until the turn is over, or until it waits for a decision that was not returned before; returns the
     /// turn from its beginning.
-    async fn heard(&mut self, talk: &mut Self::Talk) -> Heard;
+    async fn wait_for_turn(&mut self, talk: &mut Self::Talk) -> Heard;
 
     /// Answers the last permission request.
     async fn answer(&mut self, talk: &mut Self::Talk, answer: Answer);
@@ -39,7 +39,7 @@ pub(crate) trait Wire: Sized {
     async fn cancel(&mut self, talk: &mut Self::Talk);
 
     /// Opens a conversation again and returns its turns, as the history shows them.
-    async fn past(&mut self, talk: &mut Self::Talk) -> Vec<Heard>;
+    async fn load_turns(&mut self, talk: &mut Self::Talk) -> Vec<Heard>;
 
     /// Disconnects and drops the remaining messages.
     async fn leave(self);
@@ -48,17 +48,25 @@ pub(crate) trait Wire: Sized {
 /// A wire that can open sessions of other wires.
 pub(crate) trait Enter: Wire {
     /// Returns the conversation of this session.
-    fn talk_of(session: &SessionId) -> Self::Talk;
+    fn talk_from_session(session: &SessionId) -> Self::Talk;
 }
 
 /// Sends a prompt and waits for the turn.
-pub(crate) async fn ask<W: Wire>(wire: &mut W, talk: &mut W::Talk, words: &str) -> Heard {
+pub(crate) async fn prompt_and_wait<W: Wire>(
+    wire: &mut W,
+    talk: &mut W::Talk,
+    words: &str,
+) -> Heard {
     wire.prompt(talk, words).await;
-    wire.heard(talk).await
+    wire.wait_for_turn(talk).await
 }
 
 /// Answers the last permission request and waits for the turn.
-pub(crate) async fn decide<W: Wire>(wire: &mut W, talk: &mut W::Talk, answer: Answer) -> Heard {
+pub(crate) async fn answer_and_wait<W: Wire>(
+    wire: &mut W,
+    talk: &mut W::Talk,
+    answer: Answer,
+) -> Heard {
     wire.answer(talk, answer).await;
-    wire.heard(talk).await
+    wire.wait_for_turn(talk).await
 }

@@ -33,10 +33,10 @@ async fn run_that_cannot_be_written_ends_with_an_error_message() -> Result<()> {
     let journal = place.journal(&session);
     page.submit("go").await?;
     let said = |it: &Value| it["messages"][2]["content"] != "" && it["messages"][2].is_object();
-    in_time("the stream", page.until(said)).await??;
+    in_time("the stream", page.read_until(said)).await??;
 
     server.limit_files(Some(length(&journal)))?;
-    let failed = page.until(|it| it["status"] == "error");
+    let failed = page.read_until(|it| it["status"] == "error");
     let shown = in_time("the end", failed).await??.clone();
     let why = shown["error"].as_str().unwrap_or_default();
     ensure!(why.contains("events.jsonl"), "it does not say what: {why}");
@@ -45,11 +45,13 @@ async fn run_that_cannot_be_written_ends_with_an_error_message() -> Result<()> {
     let call = &messages[1]["toolCalls"][0];
     ensure!(call["status"] == "error", "{call}");
     // The socket closes, because the run is over.
-    let over = timeout(SOON, page.until_closed()).await??;
+    let over = timeout(SOON, page.read_until_closed()).await??;
     ensure!(over.is_some(), "the socket broke without a farewell");
 
     // The disk is still full: a new client receives the error instead of a session that cannot be written.
-    let (status, words) = server.refusal(&format!("/ws?session={session}")).await?;
+    let (status, words) = server
+        .request_rejection(&format!("/ws?session={session}"))
+        .await?;
     ensure!(status == 500, "{status}: {words}");
     ensure!(words.contains("events.jsonl"), "{words}");
 
@@ -66,7 +68,7 @@ async fn run_that_cannot_be_written_ends_with_an_error_message() -> Result<()> {
         ensure!(was["status"] == is["status"], "{was} then {is}");
     }
     page.submit("quick").await?;
-    let idle = page.until(|it| it["status"] == "idle");
+    let idle = page.read_until(|it| it["status"] == "idle");
     let state = in_time("the next run", idle).await??;
     ensure!(state["messages"][messages.len() + 1]["content"] == "done");
     page.leave().await;
@@ -80,7 +82,8 @@ async fn prompt_that_cannot_be_written_is_rejected_with_an_error_message() -> Re
     let mut page = server.page(None).await?;
     let session = page.session().to_owned();
     page.submit("first").await?;
-    let idle = page.until(|it| it["messages"][1]["content"] == "done" && it["status"] == "idle");
+    let idle =
+        page.read_until(|it| it["messages"][1]["content"] == "done" && it["status"] == "idle");
     in_time("a run", idle).await??;
 
     server.limit_files(Some(length(&place.journal(&session))))?;
@@ -109,7 +112,7 @@ async fn prompt_that_cannot_be_written_is_rejected_with_an_error_message() -> Re
         };
         prompt["content"] == "third" && answer["content"] == "done" && it["status"] == "idle"
     };
-    in_time("the next run", page.until(done)).await??;
+    in_time("the next run", page.read_until(done)).await??;
     let prompts = page.state()["messages"].as_array().unwrap().iter();
     let prompts = prompts.filter(|it| it["role"] == "user");
     let prompts: Vec<_> = prompts.map(|it| it["content"].clone()).collect();

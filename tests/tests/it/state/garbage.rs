@@ -22,22 +22,22 @@ async fn invalid_frames_are_answered_with_a_message() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
-    for (frame, words) in table() {
+    for (frame, words) in invalid_frames() {
         page.socket().send(Message::text(frame.as_str())).await?;
         let shown: String = frame.chars().take(80).collect();
-        let said = in_time("words", page.until_error()).await?;
+        let said = in_time("words", page.read_until_error()).await?;
         let said = said.with_context(|| shown.clone())?;
         ensure!(said.contains(words), "{shown}: {said}");
         ensure!(!said.contains(SECRET), "it was repeated: {said}");
         ensure!(said.len() < 400, "{shown}: {} bytes", said.len());
     }
-    works(&mut page).await?;
+    check_works(&mut page).await?;
     page.leave().await;
     server.end().await
 }
 
 /// Frames, and a part of the message about each.
-fn table() -> Vec<(String, &'static str)> {
+fn invalid_frames() -> Vec<(String, &'static str)> {
     let commands = |commands: Value| json!({"type": "commands", "commands": commands}).to_string();
     let one = |command: Value| commands(json!([command]));
     let deep = "[".repeat(100_000);
@@ -124,11 +124,11 @@ async fn invalid_command_does_not_affect_the_others_in_its_frame() -> Result<()>
     ]);
     page.send(commands).await?;
     for words in ["no type that is known", "submit is wrong"] {
-        let said = in_time("words", page.until_error()).await??;
+        let said = in_time("words", page.read_until_error()).await??;
         ensure!(said.contains(words), "{said}");
     }
     let answered = |it: &Value| it["messages"][1]["content"] == "yes" && it["status"] == "idle";
-    in_time("the answer", page.until(answered)).await??;
+    in_time("the answer", page.read_until(answered)).await??;
     page.leave().await;
     server.end().await
 }
@@ -188,7 +188,7 @@ async fn invalid_websocket_frame_closes_only_its_own_socket() -> Result<()> {
     for (what, bytes, code) in bytes {
         let mut page = server.page(Some(&session)).await?;
         page.socket().get_mut().write_all(&bytes).await?;
-        let over = in_time(what, page.until_closed()).await?;
+        let over = in_time(what, page.read_until_closed()).await?;
         if let Some(code) = code {
             let why = over.context(what)?.context(what)?;
             ensure!(why.code == code, "{what}: {why}");
@@ -199,7 +199,7 @@ async fn invalid_websocket_frame_closes_only_its_own_socket() -> Result<()> {
     let mut half = server.page(Some(&session)).await?;
     half.socket().get_mut().write_all(b"\x81").await?;
     drop(server.page(Some(&session)).await?);
-    works(&mut other).await?;
+    check_works(&mut other).await?;
     drop(half);
     other.leave().await;
     server.end().await
@@ -224,11 +224,11 @@ async fn flooding_client_is_closed_with_a_request_to_go_slower() -> Result<()> {
         }
     }
     let _ = page.socket().flush().await;
-    let why = in_time("the end", page.until_closed()).await??;
+    let why = in_time("the end", page.read_until_closed()).await??;
     let why = why.context("no farewell")?;
     ensure!(why.code == CloseCode::Policy, "{why}");
     ensure!(why.reason.contains("go slower"), "{why}");
-    works(&mut other).await?;
+    check_works(&mut other).await?;
     other.leave().await;
     server.end().await
 }
@@ -251,7 +251,7 @@ async fn invalid_handshake_is_rejected_with_a_message() -> Result<()> {
         ("/ws?session=%ff", 400, "UTF-8"),
     ] {
         let (got, said) = server
-            .refusal(path)
+            .request_rejection(path)
             .await
             .with_context(|| path.to_owned())?;
         ensure!(
@@ -263,10 +263,10 @@ async fn invalid_handshake_is_rejected_with_a_message() -> Result<()> {
 }
 
 /// Checks that an ordinary prompt is answered.
-async fn works(page: &mut Page<TcpStream>) -> Result<()> {
+async fn check_works(page: &mut Page<TcpStream>) -> Result<()> {
     let before = page.state()["messages"].as_array().map_or(0, Vec::len);
     page.submit("Are you there?").await?;
-    let answered = page.until(|it| {
+    let answered = page.read_until(|it| {
         let answer = &it["messages"][before + 1];
         answer["content"] == "yes" && it["status"] == "idle"
     });

@@ -51,7 +51,7 @@ async fn play(place: &Place, frames: usize, tally: &mut Tally) -> Result<()> {
     let session = page.session().to_owned();
     page.submit("go").await?;
     // Only an accepted prompt can be lost.
-    let begun = page.until(|it| it["status"] == "running");
+    let begun = page.read_until(|it| it["status"] == "running");
     in_time("the run", begun).await??;
     for _ in 0..frames {
         in_time("more", page.next()).await??;
@@ -65,7 +65,7 @@ async fn play(place: &Place, frames: usize, tally: &mut Tally) -> Result<()> {
     let mut page = server.page(Some(&session)).await?;
     let found = page.state().clone();
     check(&shown, &found, tally)?;
-    go_on(&mut page, &found).await?;
+    check_next_prompt(&mut page, &found).await?;
     leave(page, server).await
 }
 
@@ -104,9 +104,9 @@ fn check(shown: &Value, found: &Value, tally: &mut Tally) -> Result<()> {
 }
 
 /// Checks that the next prompt is answered after these messages, and that the error is gone.
-async fn go_on(page: &mut Page<TcpStream>, found: &Value) -> Result<()> {
+async fn check_next_prompt(page: &mut Page<TcpStream>, found: &Value) -> Result<()> {
     page.submit("quick").await?;
-    let idle = page.until(|it| it["status"] == "idle");
+    let idle = page.read_until(|it| it["status"] == "idle");
     let state = in_time("the next run", idle).await??;
     ensure!(state.get("error").is_none(), "{state}");
     let (before, now) = (messages(found), messages(state));

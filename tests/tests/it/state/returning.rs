@@ -12,7 +12,8 @@ async fn plain_client_finds_its_conversation_after_a_restart() -> Result<()> {
     let mut page = server.page_at("/ws").await?;
     let session = page.session().to_owned();
     page.submit("Are you there?").await?;
-    let answered = page.until(|it| it["status"] == "idle" && it["messages"][1]["content"] == "yes");
+    let answered =
+        page.read_until(|it| it["status"] == "idle" && it["messages"][1]["content"] == "yes");
     in_time("the answer", answered).await??;
     let shown = page.state()["messages"].clone();
     // Another session does not replace this one.

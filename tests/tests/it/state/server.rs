@@ -93,7 +93,7 @@ impl Server {
         &self.address
     }
 
-    pub(crate) async fn stream(&self) -> Result<TcpStream> {
+    pub(crate) async fn connect(&self) -> Result<TcpStream> {
         Ok(TcpStream::connect(&self.address).await?)
     }
 
@@ -114,13 +114,13 @@ impl Server {
     /// Opens a page at this path and query.
     pub(crate) async fn page_at(&self, path: &str) -> Result<Page<TcpStream>> {
         let request = self.request(path)?;
-        let opened = Page::open(self.stream().await?, request);
+        let opened = Page::open(self.connect().await?, request);
         in_time("the document", opened).await?
     }
 
     /// Sends a handshake that is rejected; returns the status and the message.
-    pub(crate) async fn refusal(&self, path: &str) -> Result<(u16, String)> {
-        let mut stream = self.stream().await?;
+    pub(crate) async fn request_rejection(&self, path: &str) -> Result<(u16, String)> {
+        let mut stream = self.connect().await?;
         let address = &self.address;
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\

@@ -28,7 +28,7 @@ async fn connections_beyond_the_limit_are_rejected_with_a_message() -> Result<()
         let some = AT_ONCE.min(MOST - 1 - pages.len());
         let mut knocking = JoinSet::new();
         for _ in 0..some {
-            let (stream, request) = (server.stream().await?, server.request(&path)?);
+            let (stream, request) = (server.connect().await?, server.request(&path)?);
             knocking.spawn(Page::open(stream, request));
         }
         while let Some(page) = in_time("the crowd", knocking.join_next()).await? {
@@ -43,15 +43,15 @@ async fn connections_beyond_the_limit_are_rejected_with_a_message() -> Result<()
         } else {
             &path
         };
-        let (status, words) = server.refusal(path).await?;
+        let (status, words) = server.request_rejection(path).await?;
         ensure!(status == 503, "{status}: {words}");
         ensure!(words.contains("too many connections"), "{words}");
     }
     driver.submit("Are you there?").await?;
     let answered = |it: &Value| it["messages"][1]["content"] == "yes" && it["status"] == "idle";
-    in_time("the answer", driver.until(answered)).await??;
+    in_time("the answer", driver.read_until(answered)).await??;
     for page in &mut pages {
-        in_time("what all are told", page.until(answered)).await??;
+        in_time("what all are told", page.read_until(answered)).await??;
     }
 
     for page in pages.drain(..8) {
@@ -60,7 +60,7 @@ async fn connections_beyond_the_limit_are_rejected_with_a_message() -> Result<()
     // The server frees the connection a moment after the close frame.
     let mut came = Vec::new();
     while came.len() < 8 {
-        let knock = Page::open(server.stream().await?, server.request(&path)?);
+        let knock = Page::open(server.connect().await?, server.request(&path)?);
         if let Ok(page) = in_time("a place", knock).await? {
             came.push(page);
         }

@@ -42,7 +42,7 @@ async fn fifty_clients_are_served_while_one_never_reads() -> Result<()> {
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(4096)?;
     let stream = socket.connect(server.address().parse()?).await?;
-    let mut idle = Page::knock(stream, server.request(&path)?).await?;
+    let mut idle = Page::connect(stream, server.request(&path)?).await?;
 
     let mut reading = JoinSet::new();
     for _ in 0..READERS {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{Place, prompt, says, until};
+use super::{Place, is_text, prompt, read_until};
 use crate::support_stress::in_time;
 
 /// Three processes that keep the fifo open: the shell, and two that sleep for long. One of them ignores
@@ -33,7 +33,7 @@ async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
         .send("session/prompt", prompt(&session, "run"))
         .await?;
     let asks = |m: &Value| m["method"] == "session/request_permission";
-    let ask = until(&mut agent, asks).await?;
+    let ask = read_until(&mut agent, asks).await?;
     let options = ask["params"]["options"].as_array().context("no options")?;
     let once = options.iter().find(|option| option["kind"] == "allow_once");
     let once = &once.context("cannot be allowed")?["optionId"];
@@ -42,7 +42,7 @@ async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
 
     // The fifo opens with the shell, and reaches its end when the last process has closed it.
     let (running, gone) = tokio::sync::oneshot::channel();
-    let listener = tokio::task::spawn_blocking(move || listen(&fifo, running));
+    let listener = tokio::task::spawn_blocking(move || watch_fifo(&fifo, running));
     let pids = in_time("the command to run", gone).await??;
     for pid in &pids {
         ensure!(is_running(*pid), "{pid} of {pids:?} does not run");
@@ -54,7 +54,7 @@ async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
     let answers = |m: &Value| m.get("method").is_none() && m["id"] == sent;
     let stopped = match seen.iter().find(|message| answers(message)) {
         Some(stopped) => stopped.clone(),
-        None => until(&mut agent, answers).await?,
+        None => read_until(&mut agent, answers).await?,
     };
     ensure!(stopped["result"]["stopReason"] == "cancelled", "{stopped}");
     in_time("every process to be gone", listener).await???;
@@ -72,12 +72,12 @@ async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
         .request("session/prompt", prompt(&session, "next"))
         .await?;
     ensure!(stopped["stopReason"] == "end_turn", "{stopped}");
-    ensure!(seen.iter().any(says("done")) && !seen.iter().any(says("went on")));
+    ensure!(seen.iter().any(is_text("done")) && !seen.iter().any(is_text("went on")));
     agent.end().await
 }
 
 /// Sends the ids of the processes that have the fifo open, and returns when all have closed it.
-fn listen(fifo: &Path, running: tokio::sync::oneshot::Sender<Vec<u32>>) -> Result<()> {
+fn watch_fifo(fifo: &Path, running: tokio::sync::oneshot::Sender<Vec<u32>>) -> Result<()> {
     let mut lines = BufReader::new(File::open(fifo)?);
     let mut pids = Vec::new();
     while pids.len() < 3 {

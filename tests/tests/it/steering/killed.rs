@@ -6,7 +6,7 @@ use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId};
 use serde_json::{Value, json};
 
-use super::{Place, delivers, inject, prompt, says, until};
+use super::{Place, inject, is_delivery_of, is_text, prompt, read_until};
 use crate::support_stress::Dice;
 
 fn turns() -> Value {
@@ -33,7 +33,7 @@ fn turns() -> Value {
 
 impl Place {
     /// Returns how often the journal has the delivery of a message.
-    fn delivered(&self, session: &str, id: &str) -> Result<usize> {
+    fn count_deliveries(&self, session: &str, id: &str) -> Result<usize> {
         let store = JsonlStore::new(self.state_dir());
         let (_, events) = store.read(&SessionId::new(session.to_owned()))?;
         let of_it = events.iter().filter(|e| {
@@ -52,10 +52,13 @@ async fn message_accepted_before_a_kill_is_delivered_once_with_the_next_prompt()
         agent
             .send("session/prompt", prompt(&session, "hold"))
             .await?;
-        until(&mut agent, says("holding")).await?;
+        read_until(&mut agent, is_text("holding")).await?;
         let (_, id) = inject(&mut agent, &session, mode, "injected").await?;
         agent.kill().await?;
-        ensure!(place.delivered(&session, &id)? == 0, "{mode}: too early");
+        ensure!(
+            place.count_deliveries(&session, &id)? == 0,
+            "{mode}: too early"
+        );
 
         let mut agent = place.start().await?;
         place.load(&mut agent, &session).await?;
@@ -69,18 +72,21 @@ async fn message_accepted_before_a_kill_is_delivered_once_with_the_next_prompt()
             .request("session/prompt", prompt(&session, "next"))
             .await?;
         ensure!(stopped["stopReason"] == "end_turn", "{mode}: {stopped}");
-        let told = seen.iter().filter(|message| delivers(&id)(message)).count();
+        let told = seen
+            .iter()
+            .filter(|message| is_delivery_of(&id)(message))
+            .count();
         ensure!(told == 1, "{mode}: told {told} times");
-        let as_prompt = seen.iter().any(says("as a prompt"));
+        let as_prompt = seen.iter().any(is_text("as a prompt"));
         ensure!(as_prompt == (mode == "queue"), "{mode}: {seen:?}");
         let (seen, _) = agent
             .request("session/prompt", prompt(&session, "once more"))
             .await?;
-        ensure!(!seen.iter().any(delivers(&id)), "{mode}: again");
+        ensure!(!seen.iter().any(is_delivery_of(&id)), "{mode}: again");
         let (_, waiting) = agent.request("session/pending_injections", about).await?;
         ensure!(waiting["pendingCount"] == 0, "{mode}: {waiting}");
         agent.end().await?;
-        ensure!(place.delivered(&session, &id)? == 1, "{mode}");
+        ensure!(place.count_deliveries(&session, &id)? == 1, "{mode}");
     }
     Ok(())
 }
@@ -94,12 +100,18 @@ async fn message_delivered_before_a_kill_is_not_delivered_again() -> Result<()> 
         agent
             .send("session/prompt", prompt(&session, "wait"))
             .await?;
-        until(&mut agent, says("waiting")).await?;
+        read_until(&mut agent, is_text("waiting")).await?;
         let (before, id) = inject(&mut agent, &session, mode, "injected").await?;
-        ensure!(!before.iter().any(delivers(&id)), "delivered unanswered");
-        until(&mut agent, delivers(&id)).await?;
+        ensure!(
+            !before.iter().any(is_delivery_of(&id)),
+            "delivered unanswered"
+        );
+        read_until(&mut agent, is_delivery_of(&id)).await?;
         agent.kill().await?;
-        ensure!(place.delivered(&session, &id)? == 1, "{mode}: not written");
+        ensure!(
+            place.count_deliveries(&session, &id)? == 1,
+            "{mode}: not written"
+        );
 
         let mut agent = place.start().await?;
         place.load(&mut agent, &session).await?;
@@ -109,13 +121,13 @@ async fn message_delivered_before_a_kill_is_not_delivered_again() -> Result<()> 
         let (seen, _) = agent
             .request("session/prompt", prompt(&session, "next"))
             .await?;
-        ensure!(!seen.iter().any(delivers(&id)), "{mode}: again");
+        ensure!(!seen.iter().any(is_delivery_of(&id)), "{mode}: again");
         let revoke = json!({"sessionId": session, "messageId": id});
         let refused = agent.request("session/revoke_inject", revoke).await;
         let refused = format!("{:#}", refused.err().context("revoked")?);
         ensure!(refused.contains("already_delivered"), "{mode}: {refused}");
         agent.end().await?;
-        ensure!(place.delivered(&session, &id)? == 1, "{mode}");
+        ensure!(place.count_deliveries(&session, &id)? == 1, "{mode}");
     }
     Ok(())
 }
@@ -136,14 +148,14 @@ async fn accepted_messages_are_delivered_once_after_a_kill_at_any_moment() -> Re
             ("look", "looking"),
         ][round % 3];
         agent.send("session/prompt", prompt(&session, word)).await?;
-        until(&mut agent, says(said)).await?;
+        read_until(&mut agent, is_text(said)).await?;
         let mut accepted = Vec::new();
         for n in 0..1 + dice.below(4) {
             let mode = ["steer", "queue"][dice.below(2)];
             let text = format!("injected {n}");
             let (_, id) = inject(&mut agent, &session, mode, &text).await?;
             if word == "wait" && n == 0 {
-                until(&mut agent, delivers(&id)).await?;
+                read_until(&mut agent, is_delivery_of(&id)).await?;
             }
             accepted.push(id);
         }
@@ -153,7 +165,7 @@ async fn accepted_messages_are_delivered_once_after_a_kill_at_any_moment() -> Re
         agent.read_lines(dice.below(2)).await?;
         agent.kill().await?;
         for id in &accepted {
-            match place.delivered(&session, id)? {
+            match place.count_deliveries(&session, id)? {
                 0 => before += 1,
                 1 => after += 1,
                 more => anyhow::bail!("round {round}: delivered {more} times"),
@@ -168,7 +180,7 @@ async fn accepted_messages_are_delivered_once_after_a_kill_at_any_moment() -> Re
         ensure!(stopped["stopReason"] == "end_turn", "round {round}");
         agent.end().await?;
         for id in &accepted {
-            let times = place.delivered(&session, id)?;
+            let times = place.count_deliveries(&session, id)?;
             ensure!(
                 times == 1,
                 "round {round}: {id} was delivered {times} times"

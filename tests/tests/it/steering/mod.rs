@@ -52,16 +52,19 @@ pub(crate) fn prompt(session: &str, text: &str) -> Value {
 }
 
 /// Reads up to the first line that `wanted` accepts and returns it.
-pub(crate) async fn until(agent: &mut Process, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+pub(crate) async fn read_until(
+    agent: &mut Process,
+    wanted: impl Fn(&Value) -> bool,
+) -> Result<Value> {
     loop {
-        let message = agent.message().await?;
+        let message = agent.next_message().await?;
         if wanted(&message) {
             return Ok(message);
         }
     }
 }
 
-pub(crate) fn says(text: &str) -> impl Fn(&Value) -> bool {
+pub(crate) fn is_text(text: &str) -> impl Fn(&Value) -> bool {
     let text = text.to_owned();
     move |message| {
         let update = &message["params"]["update"];
@@ -70,7 +73,7 @@ pub(crate) fn says(text: &str) -> impl Fn(&Value) -> bool {
 }
 
 /// Returns a predicate for lines that deliver the user's message with this id.
-pub(crate) fn delivers(id: &str) -> impl Fn(&Value) -> bool {
+pub(crate) fn is_delivery_of(id: &str) -> impl Fn(&Value) -> bool {
     let id = id.to_owned();
     move |message| {
         let update = &message["params"]["update"];

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use harn_testkit::{StrictClient, TestHub};
-use harn_tests::{binary, hello};
+use harn_tests::{binary, initialize_params};
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -130,7 +130,7 @@ impl Process {
         let id = self.send(method, params).await?;
         let mut before = Vec::new();
         loop {
-            let mut message = self.message().await?;
+            let mut message = self.next_message().await?;
             if message.get("method").is_none() && message["id"] == id {
                 ensure!(message.get("error").is_none(), "{method}: {message}");
                 return Ok((before, message["result"].take()));
@@ -140,14 +140,14 @@ impl Process {
     }
 
     /// Returns the next line.
-    pub(crate) async fn message(&mut self) -> Result<Value> {
+    pub(crate) async fn next_message(&mut self) -> Result<Value> {
         loop {
             let rest = &self.read[self.taken..];
             if let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
                 self.taken += end + 1;
                 return Ok(serde_json::from_slice(&rest[..end])?);
             }
-            if self.more().await? == 0 {
+            if self.read_more().await? == 0 {
                 bail!("the agent closed its side");
             }
         }
@@ -163,13 +163,13 @@ impl Process {
             if seen >= lines {
                 return Ok(());
             }
-            if self.more().await? == 0 {
+            if self.read_more().await? == 0 {
                 bail!("the agent closed its side after {seen} lines");
             }
         }
     }
 
-    async fn more(&mut self) -> Result<usize> {
+    async fn read_more(&mut self) -> Result<usize> {
         let read = self.from.read_buf(&mut self.read);
         Ok(in_time("a line", read).await??)
     }
@@ -177,7 +177,7 @@ impl Process {
     /// Kills the process with SIGKILL. Returns the remaining whole lines, including those in the pipe.
     pub(crate) async fn kill(mut self) -> Result<Vec<Value>> {
         self.child.start_kill()?;
-        while self.more().await? > 0 {}
+        while self.read_more().await? > 0 {}
         in_time("the process to be gone", self.child.wait()).await??;
         let lines = self.read[self.taken..].split_inclusive(|&byte| byte == b'\n');
         let whole = lines.filter(|line| line.ends_with(b"\n"));
@@ -197,25 +197,29 @@ impl Process {
 }
 
 /// Returns an initialized client of the hub.
-pub(crate) async fn meet(test: &TestHub) -> StrictClient {
-    let mut client = test.connect().patience(PATIENCE);
-    client.request("initialize", hello(&Map::new())).await;
+pub(crate) async fn connect_and_initialize(test: &TestHub) -> StrictClient {
+    let mut client = test.connect().with_patience(PATIENCE);
+    client
+        .request("initialize", initialize_params(&Map::new()))
+        .await;
     client
 }
 
 /// Returns the params that create a session.
-pub(crate) fn new_session(test: &TestHub) -> Value {
+pub(crate) fn new_session_params(test: &TestHub) -> Value {
     json!({"cwd": test.workspace(), "mcpServers": []})
 }
 
 /// Returns the params that open an existing session.
-pub(crate) fn existing(test: &TestHub, session: &str) -> Value {
+pub(crate) fn load_params(test: &TestHub, session: &str) -> Value {
     json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
 }
 
 /// Creates a session of an agent without slash commands; returns its id.
 pub(crate) async fn open(client: &mut StrictClient, test: &TestHub) -> String {
-    let made = client.request("session/new", new_session(test)).await;
+    let made = client
+        .request("session/new", new_session_params(test))
+        .await;
     made["sessionId"].as_str().unwrap_or_default().to_owned()
 }
 

@@ -35,7 +35,7 @@ pub(crate) const BESIDE: [&str; 4] = [
 pub(crate) const WHOLE_MESSAGE: &str = "user_message";
 
 /// Splits a whole message into the chunks that both editions know; returns any other line unchanged.
-fn in_pieces(line: &Line) -> Vec<Line> {
+fn split_whole_message(line: &Line) -> Vec<Line> {
     let update = &line.value["update"];
     if line.what != What::Update || update["sessionUpdate"] != WHOLE_MESSAGE {
         return vec![line.clone()];
@@ -68,7 +68,7 @@ pub(crate) fn is_extension(line: &Line) -> bool {
 }
 
 pub(crate) fn check(place: &str, line: &Line) {
-    for piece in in_pieces(line) {
+    for piece in split_whole_message(line) {
         check_piece(place, &piece);
     }
 }
@@ -88,21 +88,21 @@ fn check_piece(place: &str, line: &Line) {
         let read = edition.round_trip(line);
         assert!(read.is_none_or(|it| it.is_ok()), "{place}: {}", line.value);
     }
-    let line = canonical(line);
+    let line = without_contract_members(line);
     let plain = Line {
         what: line.what.clone(),
         value: without_meta(line.value.clone()),
     };
     for edition in [&PINNED, &NEWEST] {
         for line in [&line, &plain] {
-            read(place, edition, line);
+            check_round_trip(place, edition, line);
         }
     }
 }
 
 /// Removes the contract's own members from a permission request; returns any other line unchanged. Both
 /// editions also read it with these members, and drop them.
-fn canonical(line: &Line) -> Line {
+fn without_contract_members(line: &Line) -> Line {
     let mut line = line.clone();
     if let What::Request(method) = &line.what
         && method == "session/request_permission"
@@ -116,7 +116,7 @@ fn canonical(line: &Line) -> Line {
 }
 
 /// Reads a line and writes it again: every member must still be there, because decoding ignores much.
-fn read(place: &str, edition: &Edition, line: &Line) {
+fn check_round_trip(place: &str, edition: &Edition, line: &Line) {
     let Some(result) = edition.round_trip(line) else {
         return;
     };
@@ -147,7 +147,7 @@ fn compare(before: &Value, after: &Value, path: String, lost: &mut Vec<String>) 
                 let path = format!("{path}/{key}");
                 match after.get(key) {
                     Some(after) => compare(value, after, path, lost),
-                    None if goes_without_saying(key, value) => {}
+                    None if is_default(key, value) => {}
                     None => lost.push(path),
                 }
             }
@@ -163,7 +163,7 @@ fn compare(before: &Value, after: &Value, path: String, lost: &mut Vec<String>) 
 }
 
 /// Returns whether a member means the same when it is left out.
-fn goes_without_saying(key: &str, value: &Value) -> bool {
+fn is_default(key: &str, value: &Value) -> bool {
     value.is_null()
         || (key == "status" && value == "pending")
         || (key == "kind" && value == "other")

@@ -43,7 +43,7 @@ impl Edition {
 
 type RoundTrip = fn(Value) -> Result<Value>;
 
-fn through<T: DeserializeOwned + Serialize>(value: Value) -> Result<Value> {
+fn decode_and_encode<T: DeserializeOwned + Serialize>(value: Value) -> Result<Value> {
     serde_json::to_value(serde_json::from_value::<T>(value)?)
 }
 
@@ -52,14 +52,14 @@ macro_rules! edition {
         mod $name {
             use $($schema)::+ as s;
 
-            use super::{RoundTrip, through};
+            use super::{RoundTrip, decode_and_encode};
             use crate::wire::lines::What;
 
             pub(super) fn reader(what: &What) -> Option<RoundTrip> {
                 Some(match what {
-                    What::Update => through::<s::SessionNotification>,
+                    What::Update => decode_and_encode::<s::SessionNotification>,
                     What::Notification(method) => match method.as_str() {
-                        "$/cancel_request" => through::<s::CancelRequestNotification>,
+                        "$/cancel_request" => decode_and_encode::<s::CancelRequestNotification>,
                         // Part of the host bridge; sent only to hosts that requested it.
                         "harn.hitl.requested" => return None,
                         // Sent to hosts that take the extensions.
@@ -67,31 +67,31 @@ macro_rules! edition {
                         other => panic!("{other} is no notification of ours"),
                     },
                     What::Request(method) => match method.as_str() {
-                        "session/request_permission" => through::<s::RequestPermissionRequest>,
-                        "fs/read_text_file" => through::<s::ReadTextFileRequest>,
-                        "fs/write_text_file" => through::<s::WriteTextFileRequest>,
-                        "terminal/create" => through::<s::CreateTerminalRequest>,
-                        "terminal/wait_for_exit" => through::<s::WaitForTerminalExitRequest>,
-                        "terminal/output" => through::<s::TerminalOutputRequest>,
-                        "terminal/kill" => through::<s::KillTerminalRequest>,
-                        "terminal/release" => through::<s::ReleaseTerminalRequest>,
-                        "elicitation/create" => through::<s::CreateElicitationRequest>,
+                        "session/request_permission" => decode_and_encode::<s::RequestPermissionRequest>,
+                        "fs/read_text_file" => decode_and_encode::<s::ReadTextFileRequest>,
+                        "fs/write_text_file" => decode_and_encode::<s::WriteTextFileRequest>,
+                        "terminal/create" => decode_and_encode::<s::CreateTerminalRequest>,
+                        "terminal/wait_for_exit" => decode_and_encode::<s::WaitForTerminalExitRequest>,
+                        "terminal/output" => decode_and_encode::<s::TerminalOutputRequest>,
+                        "terminal/kill" => decode_and_encode::<s::KillTerminalRequest>,
+                        "terminal/release" => decode_and_encode::<s::ReleaseTerminalRequest>,
+                        "elicitation/create" => decode_and_encode::<s::CreateElicitationRequest>,
                         // Part of the host bridge; sent only to hosts that requested it.
                         "builtin_call" | "host/call" | "host/capabilities" | "host/tools/list"
                         | "skill/match" | "skills/fetch" | "skills/list" => return None,
                         other => panic!("{other} is no request of ours"),
                     },
                     What::Response(method) => match method.as_str() {
-                        "initialize" => through::<s::InitializeResponse>,
-                        "authenticate" => through::<s::AuthenticateResponse>,
-                        "logout" => through::<s::LogoutResponse>,
-                        "session/new" => through::<s::NewSessionResponse>,
-                        "session/load" => through::<s::LoadSessionResponse>,
-                        "session/resume" => through::<s::ResumeSessionResponse>,
-                        "session/fork" => through::<s::ForkSessionResponse>,
-                        "session/list" => through::<s::ListSessionsResponse>,
-                        "session/close" => through::<s::CloseSessionResponse>,
-                        "session/prompt" => through::<s::PromptResponse>,
+                        "initialize" => decode_and_encode::<s::InitializeResponse>,
+                        "authenticate" => decode_and_encode::<s::AuthenticateResponse>,
+                        "logout" => decode_and_encode::<s::LogoutResponse>,
+                        "session/new" => decode_and_encode::<s::NewSessionResponse>,
+                        "session/load" => decode_and_encode::<s::LoadSessionResponse>,
+                        "session/resume" => decode_and_encode::<s::ResumeSessionResponse>,
+                        "session/fork" => decode_and_encode::<s::ForkSessionResponse>,
+                        "session/list" => decode_and_encode::<s::ListSessionsResponse>,
+                        "session/close" => decode_and_encode::<s::CloseSessionResponse>,
+                        "session/prompt" => decode_and_encode::<s::PromptResponse>,
                         "harn.hitl.respond" => return None,
                         // Part of the contract; `session/cancel` is no request in ACP.
                         "agent/resume"
@@ -108,12 +108,12 @@ macro_rules! edition {
                         | "session/revoke_reminder"
                         | "session/takeover"
                         | "_session/steering" => return None,
-                        "session/set_mode" => through::<s::SetSessionModeResponse>,
-                        "session/set_config_option" => through::<s::SetSessionConfigOptionResponse>,
+                        "session/set_mode" => decode_and_encode::<s::SetSessionModeResponse>,
+                        "session/set_config_option" => decode_and_encode::<s::SetSessionConfigOptionResponse>,
                         $($arm)*
                         other => panic!("{other} has no answer of ours"),
                     },
-                    What::Error => through::<s::Error>,
+                    What::Error => decode_and_encode::<s::Error>,
                     What::AgentEvent => return None,
                 })
             }
@@ -125,8 +125,8 @@ edition!(pinned, schema_0_12, {
     "session/archive" | "session/delete" | "session/set_title" | "session/unarchive" => return None,
 });
 edition!(newest, schema_1::v1, {
-    "session/archive" => through::<s::ArchiveSessionResponse>,
-    "session/delete" => through::<s::DeleteSessionResponse>,
-    "session/set_title" => through::<s::SetSessionTitleResponse>,
-    "session/unarchive" => through::<s::UnarchiveSessionResponse>,
+    "session/archive" => decode_and_encode::<s::ArchiveSessionResponse>,
+    "session/delete" => decode_and_encode::<s::DeleteSessionResponse>,
+    "session/set_title" => decode_and_encode::<s::SetSessionTitleResponse>,
+    "session/unarchive" => decode_and_encode::<s::UnarchiveSessionResponse>,
 });

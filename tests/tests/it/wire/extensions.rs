@@ -2,7 +2,7 @@
 
 use std::{fs, sync::LazyLock};
 
-use harn_tests::repository;
+use harn_tests::repository_path;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -60,19 +60,19 @@ static LOADED: LazyLock<Extensions> = LazyLock::new(|| Extensions {
 
 impl Schema {
     fn load(name: &str) -> Self {
-        let path = repository("spec/schemas").join(format!("{name}.schema.json"));
+        let path = repository_path("spec/schemas").join(format!("{name}.schema.json"));
         let text = fs::read_to_string(path).unwrap();
-        Self::of(serde_json::from_str(&text).unwrap())
+        Self::from_document(serde_json::from_str(&text).unwrap())
     }
 
     /// Loads a schema whose members describe alternatives.
     fn load_any_of(name: &str) -> Self {
         let mut document = Self::load(name).document;
         document.as_object_mut().unwrap().remove("required");
-        Self::of(document)
+        Self::from_document(document)
     }
 
-    fn of(document: Value) -> Self {
+    fn from_document(document: Value) -> Self {
         let validator = jsonschema::validator_for(&document).unwrap();
         Self {
             document,
@@ -114,7 +114,7 @@ impl Extensions {
     }
 
     /// Returns the schema for the results of a method of the contract.
-    fn results_of(&self, method: &str) -> Option<&Schema> {
+    fn result_schema(&self, method: &str) -> Option<&Schema> {
         let mut both = [&self.steering, &self.live].into_iter();
         both.find(|schema| schema.document["properties"].get(method).is_some())
     }
@@ -135,7 +135,7 @@ impl Extensions {
         let args = json!({
             "$defs": self.operations.document["$defs"], "properties": {"args": members["args"]},
         });
-        Schema::of(args).check(params)
+        Schema::from_document(args).check(params)
     }
 
     /// Checks the line of an extension against its schema, and that its data is under `_meta.harn`.
@@ -148,8 +148,8 @@ impl Extensions {
                 if members != ["sessionUpdate", "_meta"] {
                     return Err(format!("{members:?} beside `_meta`"));
                 }
-                only_harn(&update["_meta"])?;
-                fits(&line.value, Some(&self.stream_meta))?;
+                check_only_harn(&update["_meta"])?;
+                check_meta_of(&line.value, Some(&self.stream_meta))?;
                 self.updates.check(update)
             }
             _ => Err("this is no extension of ours".to_owned()),
@@ -174,16 +174,16 @@ impl Extensions {
             What::Response(method) if method == "initialize" => {
                 let capabilities = &line.value["agentCapabilities"];
                 self.session.check(&capabilities["session"])?;
-                fits(capabilities, Some(&self.initialize))
+                check_meta_of(capabilities, Some(&self.initialize))
             }
             What::Response(method) if method == "session/list" => {
                 let mut rows = line.value["sessions"].as_array().unwrap().iter();
-                rows.try_for_each(|row| fits(row, Some(&self.listed)))
+                rows.try_for_each(|row| check_meta_of(row, Some(&self.listed)))
             }
             What::Response(method) if OPENS.contains(&method.as_str()) => {
-                fits(&line.value, Some(&self.mcp_meta))
+                check_meta_of(&line.value, Some(&self.mcp_meta))
             }
-            What::Response(method) => match self.results_of(method) {
+            What::Response(method) => match self.result_schema(method) {
                 Some(schema) => {
                     let result = line.value.clone();
                     let by_method = serde_json::Map::from_iter([(method.clone(), result)]);
@@ -207,9 +207,9 @@ impl Extensions {
                     Some("user_message_chunk") => Some(&self.user_meta),
                     _ => None,
                 };
-                fits(update, schema)?;
-                fits(&line.value, Some(&self.stream_meta))?;
-                fits(&update["content"], Some(&self.content_meta))
+                check_meta_of(update, schema)?;
+                check_meta_of(&line.value, Some(&self.stream_meta))?;
+                check_meta_of(&update["content"], Some(&self.content_meta))
             }
             What::Request(method) if self.bridge.document["properties"].get(method).is_some() => {
                 self.check_bridge(method, &line.value)
@@ -227,16 +227,16 @@ const OPENS: [&str; 4] = [
     "session/resume",
 ];
 
-fn fits(carrier: &Value, schema: Option<&Schema>) -> Result<(), String> {
+fn check_meta_of(carrier: &Value, schema: Option<&Schema>) -> Result<(), String> {
     let Some(meta) = carrier.get("_meta") else {
         return Ok(());
     };
-    only_harn(meta)?;
+    check_only_harn(meta)?;
     let schema = schema.ok_or("`_meta` that no schema describes")?;
     schema.check(&meta["harn"])
 }
 
-fn only_harn(meta: &Value) -> Result<(), String> {
+fn check_only_harn(meta: &Value) -> Result<(), String> {
     let members: Vec<_> = meta.as_object().unwrap().keys().collect();
     match members.as_slice() {
         [one] if *one == "harn" => Ok(()),

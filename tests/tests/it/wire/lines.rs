@@ -5,7 +5,7 @@ use std::{collections::HashMap, fs};
 use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
 use harn_model::SessionId;
 use harn_testkit::{FakeClock, MessageFromAgent, RecordDirection, ScriptedAgent, TestHub};
-use harn_tests::{hello, repository};
+use harn_tests::{initialize_params, repository_path};
 use serde_json::{Map, Value, json};
 
 /// A line to the client.
@@ -37,9 +37,9 @@ pub(crate) struct Single {
 }
 
 /// Returns every fixture of a single message.
-pub(crate) fn singles() -> Vec<Single> {
+pub(crate) fn read_single_messages() -> Vec<Single> {
     let mut singles = Vec::new();
-    for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
+    for file in fs::read_dir(repository_path("fixtures/acp")).unwrap() {
         let path = file.unwrap().path();
         let file = path.file_name().unwrap().to_str().unwrap();
         let Some(name) = file.strip_suffix(".json") else {
@@ -79,9 +79,9 @@ pub(crate) fn singles() -> Vec<Single> {
 }
 
 /// Returns the lines to the client of every transcript.
-pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
+pub(crate) fn read_transcripts() -> Vec<(String, Vec<Line>)> {
     let mut transcripts = Vec::new();
-    for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
+    for file in fs::read_dir(repository_path("fixtures/acp")).unwrap() {
         let path = file.unwrap().path();
         if path
             .extension()
@@ -140,8 +140,8 @@ pub(crate) fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> 
 
 /// Returns the page about the extensions and its examples: updates, params of agent events and of a permission
 /// request, and whole requests.
-pub(crate) fn page() -> (String, Vec<Line>) {
-    let page = fs::read_to_string(repository("docs/acp-extensions.md")).unwrap();
+pub(crate) fn read_page_examples() -> (String, Vec<Line>) {
+    let page = fs::read_to_string(repository_path("docs/acp-extensions.md")).unwrap();
     let blocks = page.split("```json\n").skip(1);
     let examples = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
     let lines = examples.map(|example| {
@@ -167,7 +167,7 @@ pub(crate) fn page() -> (String, Vec<Line>) {
 }
 
 /// Returns the lines for a client of this profile that loads a session with every event.
-pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
+pub(crate) async fn replay_every_event(profile: &str) -> Vec<Line> {
     let test = TestHub::new(ScriptedAgent::silent());
     let id = SessionId::from("everything");
     let meta = SessionMeta {
@@ -184,12 +184,14 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
         archived: false,
     };
     drop(JsonlStore::new(test.state_dir()).create(meta).unwrap());
-    let events = repository("fixtures/journal/every-event.jsonl");
-    fs::copy(events, test.log_of(&id)).unwrap();
+    let events = repository_path("fixtures/journal/every-event.jsonl");
+    fs::copy(events, test.log_path(&id)).unwrap();
 
     let mut client = test.connect();
     let wishes = Map::from_iter([("profile".to_owned(), json!(profile))]);
-    client.request("initialize", hello(&wishes)).await;
+    client
+        .request("initialize", initialize_params(&wishes))
+        .await;
     let params = json!({"sessionId": "everything", "cwd": test.workspace(), "mcpServers": []});
     let load = client.send_request("session/load", params).await;
     while !matches!(client.next().await, MessageFromAgent::Response { id, .. } if id == load) {}

@@ -21,7 +21,7 @@ use lines::{Line, What};
 
 #[test]
 fn every_transcript_decodes() {
-    for (name, lines) in lines::transcripts() {
+    for (name, lines) in lines::read_transcripts() {
         for line in lines {
             check(&name, &line);
         }
@@ -32,7 +32,7 @@ fn every_transcript_decodes() {
 /// schema is in `_meta`, or a notification whose name begins with `_`.
 #[test]
 fn every_single_message_decodes() {
-    for single in lines::singles() {
+    for single in lines::read_single_messages() {
         check(&single.name, &single.line);
         let plain = match single.profile {
             "harn" => continue,
@@ -59,7 +59,7 @@ fn every_single_message_decodes() {
 #[test]
 fn single_messages_show_every_update_and_request() {
     let extensions = Extensions::load();
-    let singles = lines::singles();
+    let singles = lines::read_single_messages();
     let updates = singles.iter().filter(|single| single.profile == "harn");
     let updates =
         updates.filter_map(|single| single.line.value["update"]["sessionUpdate"].as_str());
@@ -113,7 +113,7 @@ fn single_messages_show_every_update_and_request() {
 #[tokio::test]
 async fn every_replayed_event_decodes() {
     for profile in ["harn", "meta", "acp"] {
-        let lines = lines::replayed(profile).await;
+        let lines = lines::replay_every_event(profile).await;
         assert!(lines.len() > 10, "{profile}: {} lines", lines.len());
         for line in &lines {
             check(&format!("a replay for {profile}"), line);
@@ -128,7 +128,7 @@ async fn every_replayed_event_decodes() {
 
 #[test]
 fn plain_client_receives_no_extension() {
-    let plain: Vec<_> = lines::transcripts()
+    let plain: Vec<_> = lines::read_transcripts()
         .into_iter()
         .filter(|(name, _)| name.ends_with("-plain"))
         .collect();
@@ -142,7 +142,7 @@ fn plain_client_receives_no_extension() {
 /// No error has the code for "authentication required", and each has its message where Toad looks for it.
 #[test]
 fn every_error_has_details_and_none_requires_a_login() {
-    let transcripts = lines::transcripts().into_iter();
+    let transcripts = lines::read_transcripts().into_iter();
     let all =
         transcripts.flat_map(|(name, lines)| lines.into_iter().map(move |l| (name.clone(), l)));
     let errors: Vec<_> = all.filter(|(_, line)| line.what == What::Error).collect();
@@ -158,7 +158,7 @@ fn every_error_has_details_and_none_requires_a_login() {
 /// The page about the extensions shows each of them, and no line that would not be sent.
 #[test]
 fn docs_page_shows_every_extension() {
-    let (page, examples) = lines::page();
+    let (page, examples) = lines::read_page_examples();
     let extensions = Extensions::load();
     let mut shown = BTreeSet::new();
     for line in &examples {
@@ -180,7 +180,7 @@ fn transcripts_show_every_update_and_kind() {
     let extensions = Extensions::load();
     let mut updates = BTreeSet::new();
     let mut kinds = BTreeSet::new();
-    for line in lines::transcripts()
+    for line in lines::read_transcripts()
         .into_iter()
         .flat_map(|(_, lines)| lines)
     {

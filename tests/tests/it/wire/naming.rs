@@ -73,12 +73,12 @@ fn is_open(path: &str, key: &str) -> bool {
 #[test]
 fn vendor_name_is_a_key_of_meta_and_of_nothing_else() {
     for (name, message) in messages() {
-        stands(&name, &message, "");
+        check_vendor_name(&name, &message, "");
     }
 }
 
 /// Checks that no member outside `_meta` has the vendor's name, and that `_meta` contains nothing else.
-fn stands(place: &str, value: &Value, path: &str) {
+fn check_vendor_name(place: &str, value: &Value, path: &str) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
@@ -110,10 +110,12 @@ fn stands(place: &str, value: &Value, path: &str) {
                     !ours,
                     "{place}{path}: a name of the vendor's outside `_meta`"
                 );
-                stands(place, value, &path);
+                check_vendor_name(place, value, &path);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| stands(place, item, path)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| check_vendor_name(place, item, path)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -123,11 +125,11 @@ fn keys_are_spelled_one_way() {
     for (name, message) in messages() {
         // The params of `harn.hitl.requested` are a record themselves.
         let is_record = message.get("request_id").is_some();
-        spelled(&name, &message, "", is_record);
+        check_spelling(&name, &message, "", is_record);
     }
 }
 
-fn spelled(place: &str, value: &Value, path: &str, in_record: bool) {
+fn check_spelling(place: &str, value: &Value, path: &str, in_record: bool) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
@@ -143,13 +145,13 @@ fn spelled(place: &str, value: &Value, path: &str, in_record: bool) {
                 assert!(known || right, "{place}{path}: wrong case");
                 let inside = in_record || RECORDS.contains(&key.as_str());
                 if !is_open(&path, key) {
-                    spelled(place, value, &path, inside);
+                    check_spelling(place, value, &path, inside);
                 }
             }
         }
         Value::Array(items) => {
             let each = items.iter();
-            each.for_each(|item| spelled(place, item, path, in_record));
+            each.for_each(|item| check_spelling(place, item, path, in_record));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -166,9 +168,9 @@ fn is_snake(key: &str) -> bool {
 
 /// Returns every single message, and every line to a client of every transcript.
 fn messages() -> Vec<(String, Value)> {
-    let singles = lines::singles().into_iter();
+    let singles = lines::read_single_messages().into_iter();
     let singles = singles.map(|single| (single.name, single.message));
-    let transcripts = lines::transcripts().into_iter();
+    let transcripts = lines::read_transcripts().into_iter();
     let lines = transcripts.flat_map(|(name, lines)| {
         lines
             .into_iter()

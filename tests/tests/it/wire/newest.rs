@@ -12,7 +12,7 @@ use harn_model::{
 };
 use harn_runtime::ToolOutput;
 use harn_testkit::{ScriptedAgent, TestHub};
-use harn_tests::repository;
+use harn_tests::repository_path;
 use schema_1::v1::{
     AGENT_METHOD_NAMES, AgentCapabilities, CLIENT_METHOD_NAMES, ClientCapabilities,
     PROTOCOL_LEVEL_METHOD_NAMES, PROXY_METHOD_NAMES, SessionNotification, SessionUpdate,
@@ -26,7 +26,7 @@ const SECTION: &str = "## Every part of the newest schema";
 const MCP_OVER_ACP: [&str; 2] = ["mcp/message", "agentCapabilities.mcpCapabilities.acp"];
 
 /// Returns the updates that the pinned schema does not know, by the capability that a client declares for them.
-fn newer() -> [(NewerAcp, &'static [&'static str]); 6] {
+fn newer_updates() -> [(NewerAcp, &'static [&'static str]); 6] {
     let none = NewerAcp::default();
     let with = |change: fn(&mut NewerAcp)| {
         let mut newer = none;
@@ -51,13 +51,13 @@ fn newer() -> [(NewerAcp, &'static [&'static str]); 6] {
 }
 
 /// Returns the live updates of a session with every event, for a client of this dialect.
-fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
+fn project_every_event(profile: Profile, newer: NewerAcp) -> Vec<Value> {
     let dialect = Dialect {
         newer,
         ..profile.into()
     };
     let projector = UpdateProjector::new(&"everything".into(), dialect, false);
-    let events = fs::read_to_string(repository("fixtures/journal/every-event.jsonl")).unwrap();
+    let events = fs::read_to_string(repository_path("fixtures/journal/every-event.jsonl")).unwrap();
     // A plan without entries removes the previous one.
     let no_plan = r#"{"seq":9999,"at":0,"event":{"type":"plan","plan":[]}}"#;
     let mut out = Vec::new();
@@ -75,14 +75,14 @@ fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
 
 #[test]
 fn newer_updates_are_sent_only_to_clients_that_declared_them() {
-    let every: BTreeSet<_> = newer()
+    let every: BTreeSet<_> = newer_updates()
         .iter()
         .flat_map(|(_, names)| names.iter().copied())
         .collect();
-    for (declared, expected) in newer() {
+    for (declared, expected) in newer_updates() {
         for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
             let (mut seen, mut names) = (BTreeSet::new(), 0);
-            for params in updates(profile, declared) {
+            for params in project_every_event(profile, declared) {
                 let update = &params["update"];
                 let name = update["sessionUpdate"].as_str().unwrap();
                 if update.get("name").is_some() {
@@ -107,7 +107,7 @@ fn newer_updates_are_sent_only_to_clients_that_declared_them() {
 #[test]
 fn newer_update_replaces_the_standard_one() {
     let stand_ins = |newer| {
-        let updates = updates(Profile::Acp, newer);
+        let updates = project_every_event(Profile::Acp, newer);
         let is = |update: &Value, name: &str| update["update"]["sessionUpdate"] == name;
         let workers = updates.iter().filter(|it| {
             let id = it["update"]["toolCallId"].as_str().unwrap_or_default();
@@ -173,10 +173,10 @@ async fn client_receives_the_updates_it_declared() {
     assert_eq!(plan["plan"]["entries"][0]["content"], "Look");
     let call = client.expect_update_of("tool_call").await;
     assert_eq!(call["name"], "look");
-    client.updates_until(&id).await;
+    client.collect_updates_until(&id).await;
     let params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
     let id = client.send_request("session/load", params).await;
-    let (replayed, _) = client.updates_until(&id).await;
+    let (replayed, _) = client.collect_updates_until(&id).await;
     let is = |name: &str| replayed.iter().any(|it| it["sessionUpdate"] == name);
     assert!(is("plan_update") && !is("notice"));
     client.close().await;
@@ -218,7 +218,7 @@ async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
 /// Every method, update and capability of the newest schema has its row, and no row is about anything else.
 #[test]
 fn table_in_the_docs_names_every_part_of_the_newest_schema() {
-    let page = fs::read_to_string(repository("docs/acp.md")).unwrap();
+    let page = fs::read_to_string(repository_path("docs/acp.md")).unwrap();
     let section = page
         .split(SECTION)
         .nth(1)
@@ -249,9 +249,9 @@ fn table_in_the_docs_names_every_part_of_the_newest_schema() {
         expected.insert(name.as_str().unwrap().to_owned());
     }
     let agent = serde_json::to_value(schemars::schema_for!(AgentCapabilities)).unwrap();
-    capabilities(&agent, &agent, "agentCapabilities", &mut expected);
+    collect_capabilities(&agent, &agent, "agentCapabilities", &mut expected);
     let client = serde_json::to_value(schemars::schema_for!(ClientCapabilities)).unwrap();
-    capabilities(&client, &client, "clientCapabilities", &mut expected);
+    collect_capabilities(&client, &client, "clientCapabilities", &mut expected);
 
     let named: BTreeSet<_> = named.into_keys().map(str::to_owned).collect();
     let missing: Vec<_> = expected.difference(&named).collect();
@@ -263,7 +263,7 @@ fn table_in_the_docs_names_every_part_of_the_newest_schema() {
 }
 
 /// Collects the members of a capability object, with the path through nested objects.
-fn capabilities(root: &Value, schema: &Value, path: &str, out: &mut BTreeSet<String>) {
+fn collect_capabilities(root: &Value, schema: &Value, path: &str, out: &mut BTreeSet<String>) {
     let Some(properties) = schema["properties"].as_object() else {
         return;
     };
@@ -274,7 +274,7 @@ fn capabilities(root: &Value, schema: &Value, path: &str, out: &mut BTreeSet<Str
         let target = refs.find_map(|it| root.pointer(it.strip_prefix('#')?));
         let before = out.len();
         if let Some(target) = target {
-            capabilities(root, target, &path, out);
+            collect_capabilities(root, target, &path, out);
         }
         if out.len() == before {
             out.insert(path);

@@ -7,7 +7,7 @@ use harn_model::HostCapabilities;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, name};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, into_name};
 
 /// The params of `host/capabilities`.
 #[derive(Serialize, JsonSchema)]
@@ -30,14 +30,14 @@ impl BridgeRequest for AskCapabilities<'_> {
         capabilities.remove("_meta");
         let read = capabilities
             .into_iter()
-            .map(|(capability, said)| Ok((capability, operations(said)?)));
+            .map(|(capability, said)| Ok((capability, parse_operations(said)?)));
         Ok(HostCapabilities(
             read.collect::<Result<_, BridgeAnswerError>>()?,
         ))
     }
 }
 
-fn operations(said: Value) -> Result<BTreeSet<String>, BridgeAnswerError> {
+fn parse_operations(said: Value) -> Result<BTreeSet<String>, BridgeAnswerError> {
     let said = match said {
         Value::Object(mut members) => {
             let said = members.remove("ops").or(members.remove("operations"));
@@ -49,7 +49,7 @@ fn operations(said: Value) -> Result<BTreeSet<String>, BridgeAnswerError> {
         Value::Array(operations) => {
             let operations = operations.into_iter();
             let operations =
-                operations.map(|it| name(Some(it)).ok_or(BridgeAnswerError::Operation));
+                operations.map(|it| into_name(Some(it)).ok_or(BridgeAnswerError::Operation));
             operations.collect()
         }
         // The value of an operation does not matter, unless it denies the operation.

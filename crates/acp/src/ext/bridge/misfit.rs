@@ -41,7 +41,7 @@ pub enum BridgeAnswerError {
 }
 
 /// Returns what serde expected, without the value that serde's message quotes.
-pub(crate) fn without_value(error: &serde_json::Error) -> String {
+pub(crate) fn describe_without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(", expected ") {
         Some((_, wanted)) => format!("expected {wanted}"),

@@ -79,7 +79,7 @@ macro_rules! bridge_methods {
 
             /// Returns the request with this name.
             #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
+            pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($asked => Some(Self::$request),)*
                     _ => None,
@@ -219,7 +219,7 @@ impl BridgeRequest for HostCall<'_> {
 }
 
 /// Returns the list at the first of these JSON pointers that has one; "" is the answer itself.
-fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
+fn take_list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
     places
         .iter()
         .find_map(|place| match answer.pointer_mut(place) {
@@ -229,7 +229,7 @@ fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
 }
 
 /// Parses the entries of a list, counted from one, and drops entries whose name is a duplicate.
-fn distinct<T>(
+fn parse_distinct<T>(
     what: &str,
     list: Vec<Value>,
     read: impl Fn(Value, usize) -> Result<T, BridgeAnswerError>,
@@ -249,14 +249,14 @@ fn distinct<T>(
 }
 
 /// Returns a string that is not blank.
-fn name(value: Option<Value>) -> Option<String> {
+fn into_name(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) if !text.trim().is_empty() => Some(text),
         _ => None,
     }
 }
 
-fn text(value: Option<Value>) -> Option<String> {
+fn into_text(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) => Some(text),
         _ => None,

@@ -26,7 +26,7 @@ macro_rules! process_operations {
 
             /// Returns the operation with this full name, which includes the capability.
             #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
+            pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($full => Some(Self::$variant),)*
                     _ => None,
@@ -42,9 +42,9 @@ macro_rules! process_operations {
             }
 
             /// Returns the arguments as they are sent. The error describes what is wrong with them.
-            pub fn args(self, args: &Value) -> Result<Value, String> {
+            pub fn prepare_args(self, args: &Value) -> Result<Value, String> {
                 match self {
-                    $(Self::$variant => as_written::<$params>(args),)*
+                    $(Self::$variant => normalize::<$params>(args),)*
                 }
             }
 
@@ -89,13 +89,13 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     if value.is_array() {
         return Err("expected an object".to_owned());
     }
-    T::deserialize(value).map_err(|e| misfit::without_value(&e))
+    T::deserialize(value).map_err(|e| misfit::describe_without_value(&e))
 }
 
 /// Deserializes and serializes the value, so that an accepted alias is not sent.
-fn as_written<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
+fn normalize<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
     let read = read::<T>(value)?;
-    serde_json::to_value(read).map_err(|e| misfit::without_value(&e))
+    serde_json::to_value(read).map_err(|e| misfit::describe_without_value(&e))
 }
 
 #[cfg(test)]
@@ -109,20 +109,20 @@ mod tests {
         for operation in ProcessOperation::ALL {
             let name = serde_json::to_value(operation).unwrap();
             let full = format!("process.{}", name.as_str().unwrap());
-            assert_eq!(ProcessOperation::named(&full), Some(*operation));
+            assert_eq!(ProcessOperation::from_name(&full), Some(*operation));
             assert_eq!(operation.name(), full);
         }
-        assert_eq!(ProcessOperation::named("list_shells"), None);
-        assert_eq!(ProcessOperation::named("process.reboot"), None);
+        assert_eq!(ProcessOperation::from_name("list_shells"), None);
+        assert_eq!(ProcessOperation::from_name("process.reboot"), None);
     }
 
     #[test]
     fn arguments_and_results_must_match_their_types() {
         let set = ProcessOperation::SetDefaultShell;
-        assert!(set.args(&json!({})).is_err());
+        assert!(set.prepare_args(&json!({})).is_err());
         assert!(set.check_result(&json!({"id": "zsh"})).is_err());
         let get = ProcessOperation::GetDefaultShell;
-        assert!(get.args(&json!({})).is_ok());
+        assert!(get.prepare_args(&json!({})).is_ok());
         assert!(get.check_result(&Value::Null).is_ok());
         let list = json!({"shells": [], "default_shell_id": null});
         assert!(ProcessOperation::ListShells.check_result(&list).is_ok());
@@ -130,7 +130,11 @@ mod tests {
 
     #[test]
     fn accepted_alias_is_not_sent() {
-        let set = |args: Value| ProcessOperation::SetDefaultShell.args(&args).unwrap();
+        let set = |args: Value| {
+            ProcessOperation::SetDefaultShell
+                .prepare_args(&args)
+                .unwrap()
+        };
         let sent = json!({"shell_id": "zsh"});
         assert_eq!(set(json!({"id": "zsh"})), sent);
         assert_eq!(set(json!({"shell_id": "zsh"})), sent);
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn exec_accepts_a_command_line_or_a_list_of_words() {
-        let args = |args: Value| ProcessOperation::Exec.args(&args);
+        let args = |args: Value| ProcessOperation::Exec.prepare_args(&args);
         let line = json!({"command": "make all"});
         assert_eq!(args(line.clone()).unwrap(), line);
         let argv = json!({"command": ["make", "all"], "cwd": "/w", "timeout_ms": 500});
@@ -153,7 +157,7 @@ mod tests {
     #[test]
     fn error_message_omits_the_rejected_value() {
         let set = ProcessOperation::SetDefaultShell;
-        let told = |args: Value| set.args(&args).unwrap_err();
+        let told = |args: Value| set.prepare_args(&args).unwrap_err();
         assert_eq!(told(json!({})), "missing field `shell_id`");
         assert_eq!(told(json!({"shell_id": 4711})), "expected a string");
         let secret = told(json!("hunter2, expected nothing"));

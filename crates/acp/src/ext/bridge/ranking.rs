@@ -7,7 +7,7 @@ use harn_model::{SkillCandidate, SkillMatchRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, list, name};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, into_name, take_list};
 
 /// The params of `skill/match`.
 #[derive(Serialize, JsonSchema)]
@@ -20,9 +20,9 @@ impl BridgeRequest for MatchSkills {
 
     /// Returns the candidates, best first, without duplicate names.
     fn read(answer: Value) -> Result<Vec<SkillCandidate>, BridgeAnswerError> {
-        let matches = list(answer, &["/matches", "/skills", "/result/matches", ""]);
+        let matches = take_list(answer, &["/matches", "/skills", "/result/matches", ""]);
         let matches = matches.unwrap_or_default().into_iter();
-        let mut ranked: Vec<_> = matches.filter_map(candidate).collect();
+        let mut ranked: Vec<_> = matches.filter_map(parse_candidate).collect();
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let mut names = HashSet::new();
         ranked.retain(|candidate| names.insert(candidate.name.clone()));
@@ -30,17 +30,17 @@ impl BridgeRequest for MatchSkills {
     }
 }
 
-fn candidate(entry: Value) -> Option<SkillCandidate> {
+fn parse_candidate(entry: Value) -> Option<SkillCandidate> {
     let Value::Object(mut entry) = entry else {
         return None;
     };
     let score = entry.get("score").and_then(Value::as_f64);
     Some(SkillCandidate {
-        name: name(entry.remove("name"))?,
+        name: into_name(entry.remove("name"))?,
         score: score
             .filter(|it| it.is_finite())
             .map_or(1.0, |it| it.max(0.0)),
-        reason: name(entry.remove("reason")).unwrap_or_else(|| "host match".to_owned()),
+        reason: into_name(entry.remove("reason")).unwrap_or_else(|| "host match".to_owned()),
     })
 }
 

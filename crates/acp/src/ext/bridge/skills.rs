@@ -5,7 +5,9 @@ use harn_model::{HostSkill, SkillRef};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
+use super::{
+    BridgeAnswerError, BridgeMethod, BridgeRequest, into_name, into_text, parse_distinct, take_list,
+};
 
 /// The params of `skills/list`, which has none.
 #[derive(Serialize, JsonSchema)]
@@ -17,17 +19,18 @@ impl BridgeRequest for ListSkills {
     type Answer = Vec<SkillRef>;
 
     fn read(answer: Value) -> Result<Vec<SkillRef>, BridgeAnswerError> {
-        let skills = list(answer, &["", "/skills"]).ok_or(BridgeAnswerError::NoList("skills"))?;
-        distinct("skill", skills, skill_ref, |skill| &skill.id)
+        let skills =
+            take_list(answer, &["", "/skills"]).ok_or(BridgeAnswerError::NoList("skills"))?;
+        parse_distinct("skill", skills, parse_skill_ref, |skill| &skill.id)
     }
 }
 
-fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
+fn parse_skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
     let Value::Object(mut entry) = entry else {
         return Err(BridgeAnswerError::Entry(at));
     };
     let mut named =
-        |member| name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member });
+        |member| into_name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member });
     let (id, name) = (named("id")?, named("name")?);
     // Some hosts put into the list what others send with `skills/fetch`.
     let mut manifest = match entry.remove("manifest") {
@@ -38,15 +41,15 @@ fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
     Ok(SkillRef {
         id,
         name,
-        description: text(either("description")).unwrap_or_default(),
-        source: text(either("source")).unwrap_or_default(),
-        when_to_use: text(either("when_to_use")),
-        paths: either("paths").and_then(texts),
+        description: into_text(either("description")).unwrap_or_default(),
+        source: into_text(either("source")).unwrap_or_default(),
+        when_to_use: into_text(either("when_to_use")),
+        paths: either("paths").and_then(parse_texts),
     })
 }
 
 /// Parses a list of strings; `None` if it contains anything else.
-fn texts(value: Value) -> Option<Vec<String>> {
+fn parse_texts(value: Value) -> Option<Vec<String>> {
     serde_json::from_value(value).ok()
 }
 
@@ -79,9 +82,9 @@ impl BridgeRequest for FetchSkill<'_> {
             let inside = nested.as_mut().and_then(|it| it.remove(member));
             skill.remove(member).or(inside)
         };
-        let name = name(said("name")).ok_or(BridgeAnswerError::Nameless("name"))?;
-        let description = text(said("description")).unwrap_or_default();
-        let body = text(skill.remove("body")).ok_or(BridgeAnswerError::NoText("body"))?;
+        let name = into_name(said("name")).ok_or(BridgeAnswerError::Nameless("name"))?;
+        let description = into_text(said("description")).unwrap_or_default();
+        let body = into_text(skill.remove("body")).ok_or(BridgeAnswerError::NoText("body"))?;
         let manifest = nested.unwrap_or_else(|| {
             skill.retain(|member, _| !BESIDE.contains(&member.as_str()));
             skill

@@ -13,10 +13,10 @@ use super::{BridgeMethod, BridgeNotification};
 #[test]
 fn every_method_has_one_name() {
     for method in BridgeMethod::ALL {
-        assert_eq!(BridgeMethod::named(method.name()), Some(*method));
+        assert_eq!(BridgeMethod::from_name(method.name()), Some(*method));
     }
     for heard in BridgeNotification::ALL {
-        assert_eq!(BridgeMethod::named(heard.name()), None);
+        assert_eq!(BridgeMethod::from_name(heard.name()), None);
     }
 }
 

@@ -5,7 +5,9 @@ use harn_model::HostTool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
+use super::{
+    BridgeAnswerError, BridgeMethod, BridgeRequest, into_name, into_text, parse_distinct, take_list,
+};
 
 /// The params of `host/tools/list`, which has none.
 #[derive(Serialize, JsonSchema)]
@@ -18,31 +20,31 @@ impl BridgeRequest for ListTools {
 
     /// Rejects the whole list if an entry has no name: half a list would pass for a complete one.
     fn read(answer: Value) -> Result<Vec<HostTool>, BridgeAnswerError> {
-        let tools = list(answer, &["", "/tools", "/result/tools"]);
+        let tools = take_list(answer, &["", "/tools", "/result/tools"]);
         let tools = tools.ok_or(BridgeAnswerError::NoList("tools"))?;
-        distinct("tool", tools, tool, |tool| &tool.name)
+        parse_distinct("tool", tools, parse_tool, |tool| &tool.name)
     }
 }
 
-fn tool(entry: Value, at: usize) -> Result<HostTool, BridgeAnswerError> {
+fn parse_tool(entry: Value, at: usize) -> Result<HostTool, BridgeAnswerError> {
     let Value::Object(mut entry) = entry else {
         return Err(BridgeAnswerError::Entry(at));
     };
     let member = "name";
-    let name = name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member })?;
+    let name = into_name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member })?;
     let mut description = ["description", "short_description"].into_iter();
     Ok(HostTool {
         description: description
-            .find_map(|member| text(entry.remove(member)))
+            .find_map(|member| into_text(entry.remove(member)))
             .unwrap_or_default(),
-        schema: schema(&mut entry, &name),
+        schema: take_schema(&mut entry, &name),
         deprecated: entry.get("deprecated") == Some(&Value::Bool(true)),
         name,
     })
 }
 
 /// Returns the schema from the first of these members that is not null.
-fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
+fn take_schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
     let members = ["schema", "parameters", "input_schema"];
     let said = members.iter().find_map(|member| {
         let said = entry.remove(*member)?;

@@ -241,7 +241,7 @@ impl<'a> WorkerFields<'a> {
             event: w.event,
             status: w.event.status(),
             terminal: w.event.is_terminal(),
-            metadata: located(&w.metadata, session_root),
+            metadata: make_paths_absolute(&w.metadata, session_root),
             audit: w.audit.as_deref().map(RecordCow::Borrowed),
         }
     }
@@ -249,7 +249,7 @@ impl<'a> WorkerFields<'a> {
 
 /// Makes the paths absolute. A worker without a child session, which its agent only reports, keeps its paths
 /// unchanged.
-fn located<'a>(
+fn make_paths_absolute<'a>(
     metadata: &'a WorkerMetadata,
     session_root: Option<&Path>,
 ) -> Cow<'a, WorkerMetadata> {

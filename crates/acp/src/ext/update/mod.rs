@@ -83,11 +83,11 @@ macro_rules! extension_updates {
             impl<'a> ExtensionFields<'a> for $fields<'a> {
                 const EXTENSION: ExtensionUpdateKind = ExtensionUpdateKind::$variant;
 
-                fn direct(self) -> ExtensionUpdate<'a> {
+                fn into_direct(self) -> ExtensionUpdate<'a> {
                     ExtensionUpdate::$variant { meta: HarnMeta::new(self) }
                 }
 
-                fn carried(self) -> CarriedUpdate<'a> {
+                fn into_carried(self) -> CarriedUpdate<'a> {
                     CarriedUpdate::$variant(self)
                 }
             }
@@ -139,10 +139,10 @@ pub(crate) trait ExtensionFields<'a>: Sized {
     const EXTENSION: ExtensionUpdateKind;
 
     /// Returns the update with its own discriminator.
-    fn direct(self) -> ExtensionUpdate<'a>;
+    fn into_direct(self) -> ExtensionUpdate<'a>;
 
     /// Returns the update for the carrier.
-    fn carried(self) -> CarriedUpdate<'a>;
+    fn into_carried(self) -> CarriedUpdate<'a>;
 }
 
 /// The set of extension updates that a client wants.
@@ -154,7 +154,7 @@ impl ExtensionSet {
     pub const ALL: Self = Self((1 << ExtensionUpdateKind::ALL.len()) - 1);
 
     /// Returns the set with these names; unknown names are ignored.
-    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let bits = names.into_iter().filter_map(|name| {
             let known = ExtensionUpdateKind::ALL
                 .iter()
@@ -172,7 +172,7 @@ impl ExtensionSet {
 
     /// Returns the extensions in the set, sorted by name.
     #[must_use]
-    pub fn sorted(self) -> Vec<ExtensionUpdateKind> {
+    pub fn to_sorted(self) -> Vec<ExtensionUpdateKind> {
         let all = ExtensionUpdateKind::ALL.iter().copied();
         let mut these: Vec<_> = all.filter(|it| self.contains(*it)).collect();
         these.sort_unstable_by_key(|it| it.name());
@@ -192,19 +192,19 @@ mod tests {
 
     #[test]
     fn extension_set_contains_the_named_extensions() {
-        let set = ExtensionSet::named(["log", "artifact", "telepathy"]);
+        let set = ExtensionSet::from_names(["log", "artifact", "telepathy"]);
         let names: Vec<_> = set
-            .sorted()
+            .to_sorted()
             .into_iter()
             .map(ExtensionUpdateKind::name)
             .collect();
         assert_eq!(names, ["artifact", "log"]);
         assert!(!set.contains(ExtensionUpdateKind::Progress));
-        assert_eq!(ExtensionSet::named([]).sorted(), []);
+        assert_eq!(ExtensionSet::from_names([]).to_sorted(), []);
         let all = ExtensionUpdateKind::ALL.iter().map(|it| it.name());
-        assert_eq!(ExtensionSet::named(all), ExtensionSet::ALL);
+        assert_eq!(ExtensionSet::from_names(all), ExtensionSet::ALL);
         assert_eq!(
-            ExtensionSet::ALL.sorted().len(),
+            ExtensionSet::ALL.to_sorted().len(),
             ExtensionUpdateKind::ALL.len()
         );
     }

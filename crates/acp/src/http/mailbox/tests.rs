@@ -15,21 +15,23 @@ struct MailboxFixture {
 }
 
 impl MailboxFixture {
-    fn events(&mut self, numbers: impl IntoIterator<Item = u64>) {
+    fn push_events(&mut self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
             let line = format!("e{number}").into();
-            self.mailbox.event(self.stream, Seq(number).into(), line);
+            self.mailbox
+                .push_event(self.stream, Seq(number).into(), line);
         }
     }
 
-    fn answer(&mut self, line: &'static str) {
+    fn push_answer(&mut self, line: &'static str) {
         let said_anew = false;
         let line = line.into();
-        self.mailbox.other(None, NonEventLine { line, said_anew });
+        self.mailbox
+            .push_other(None, NonEventLine { line, said_anew });
     }
 
     /// Returns all lines that can be sent, with their ids.
-    fn sent(&mut self) -> Vec<String> {
+    fn drain_frames(&mut self) -> Vec<String> {
         let frames = std::iter::from_fn(|| self.mailbox.next());
         let show = |frame: SseFrame| {
             let line = str::from_utf8(&frame.line).unwrap().to_owned();
@@ -45,25 +47,25 @@ impl MailboxFixture {
     /// Follows the session again if that is needed; returns after which event.
     fn refollow(&mut self) -> Option<String> {
         let (refollow, _) = self.mailbox.refollow(&"s".into())?;
-        self.stream = Some(refollow.stream());
+        self.stream = Some(refollow.follow_id());
         Some(refollow.after.to_string())
     }
 
-    fn caught_up(&mut self) {
-        self.mailbox.caught_up(self.stream);
+    fn mark_caught_up(&mut self) {
+        self.mailbox.mark_caught_up(self.stream);
     }
 }
 
 #[test]
 fn lines_are_sent_in_order_with_their_frame_ids() {
     let mut desk = MailboxFixture::default();
-    desk.answer("a");
-    desk.events(1..=2);
-    desk.answer("b");
-    desk.answer("c");
-    desk.events([3]);
+    desk.push_answer("a");
+    desk.push_events(1..=2);
+    desk.push_answer("b");
+    desk.push_answer("c");
+    desk.push_events([3]);
     assert_eq!(
-        desk.sent(),
+        desk.drain_frames(),
         ["0+1=a", "1=e1", "2=e2", "2+2=b", "2+3=c", "3=e3"]
     );
     assert_eq!(desk.refollow(), None);
@@ -72,26 +74,26 @@ fn lines_are_sent_in_order_with_their_frame_ids() {
 #[test]
 fn lost_lines_are_sent_again_in_their_position() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=3);
-    desk.answer("a");
-    desk.events(4..=5);
-    desk.answer("b");
-    assert_eq!(desk.sent().len(), 7);
-    desk.events([6]);
-    desk.answer("c");
+    desk.push_events(1..=3);
+    desk.push_answer("a");
+    desk.push_events(4..=5);
+    desk.push_answer("b");
+    assert_eq!(desk.drain_frames().len(), 7);
+    desk.push_events([6]);
+    desk.push_answer("c");
     // The client received only the first two.
     desk.resume("2").unwrap();
-    assert_eq!(desk.sent(), [""; 0]);
-    desk.answer("d");
+    assert_eq!(desk.drain_frames(), [""; 0]);
+    desk.push_answer("d");
     assert_eq!(desk.refollow().as_deref(), Some("2"));
-    desk.events(3..=4);
-    assert_eq!(desk.sent(), ["3=e3", "3+1=a", "4=e4"]);
-    desk.events(5..=7);
-    desk.caught_up();
-    desk.answer("e");
-    desk.events([8]);
+    desk.push_events(3..=4);
+    assert_eq!(desk.drain_frames(), ["3=e3", "3+1=a", "4=e4"]);
+    desk.push_events(5..=7);
+    desk.mark_caught_up();
+    desk.push_answer("e");
+    desk.push_events([8]);
     assert_eq!(
-        desk.sent(),
+        desk.drain_frames(),
         [
             "5=e5", "5+2=b", "6=e6", "6+3=c", "6+4=d", "7=e7", "7+5=e", "8=e8"
         ]
@@ -101,71 +103,72 @@ fn lost_lines_are_sent_again_in_their_position() {
 #[test]
 fn lost_answers_are_sent_again_without_a_refollow() {
     let mut desk = MailboxFixture::default();
-    desk.events([1]);
-    desk.answer("a");
-    desk.answer("b");
-    desk.sent();
-    desk.events([2]);
+    desk.push_events([1]);
+    desk.push_answer("a");
+    desk.push_answer("b");
+    desk.drain_frames();
+    desk.push_events([2]);
     desk.resume("1+1").unwrap();
     assert_eq!(desk.refollow(), None);
-    assert_eq!(desk.sent(), ["1+2=b", "2=e2"]);
+    assert_eq!(desk.drain_frames(), ["1+2=b", "2=e2"]);
 }
 
 #[test]
 fn answer_behind_a_skipped_event_is_sent_again() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=3);
-    desk.answer("a");
-    desk.sent();
+    desk.push_events(1..=3);
+    desk.push_answer("a");
+    desk.drain_frames();
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
     // The third event was a question that has its answer by now.
-    desk.events([2]);
-    assert_eq!(desk.sent(), ["2=e2"]);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["3+1=a"]);
+    desk.push_events([2]);
+    assert_eq!(desk.drain_frames(), ["2=e2"]);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["3+1=a"]);
     // A client that received it continues behind it.
     desk.resume("3+1").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("3"));
-    desk.caught_up();
-    assert_eq!(desk.sent(), [""; 0]);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), [""; 0]);
 }
 
 #[test]
 fn lines_of_an_earlier_follow_are_dropped() {
     let mut desk = MailboxFixture {
-        stream: Some(FollowId::begin()),
+        stream: Some(FollowId::next_id()),
         ..MailboxFixture::default()
     };
-    desk.events(1..=3);
-    desk.sent();
+    desk.push_events(1..=3);
+    desk.drain_frames();
     desk.resume("1").unwrap();
     let earlier = desk.stream;
     desk.refollow().unwrap();
     let anew = std::mem::replace(&mut desk.stream, earlier);
-    desk.events(4..=5);
-    desk.caught_up();
-    assert_eq!(desk.sent(), [""; 0]);
+    desk.push_events(4..=5);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), [""; 0]);
     desk.stream = anew;
-    desk.events(2..=5);
-    assert_eq!(desk.sent(), ["2=e2", "3=e3", "4=e4", "5=e5"]);
+    desk.push_events(2..=5);
+    assert_eq!(desk.drain_frames(), ["2=e2", "3=e3", "4=e4", "5=e5"]);
 }
 
 #[test]
 fn stream_without_a_reader_is_bounded_and_resumes() {
     let mut desk = MailboxFixture::default();
     let line = Bytes::from(vec![b'x'; WAITING_BYTES / 4]);
-    desk.events(10..=11);
+    desk.push_events(10..=11);
     for number in 12..30 {
-        desk.mailbox.event(None, Seq(number).into(), line.clone());
+        desk.mailbox
+            .push_event(None, Seq(number).into(), line.clone());
     }
-    desk.answer("a");
+    desk.push_answer("a");
     assert!(desk.mailbox.waiting_bytes + desk.mailbox.placed_bytes < WAITING_BYTES);
-    assert!(desk.mailbox.takes_event(), "and costs nothing");
+    assert!(desk.mailbox.can_take_event(), "and costs nothing");
     assert_eq!(desk.refollow().as_deref(), Some("9"), "from its beginning");
-    desk.events(10..=29);
-    desk.caught_up();
-    let sent = desk.sent();
+    desk.push_events(10..=29);
+    desk.mark_caught_up();
+    let sent = desk.drain_frames();
     assert_eq!(sent.len(), 21);
     assert_eq!(sent[20], "29+1=a");
 }
@@ -178,38 +181,38 @@ fn full_mailbox_takes_no_answer() {
         line,
         said_anew: false,
     };
-    assert!(desk.mailbox.takes_other());
-    desk.mailbox.other(None, other.clone());
-    desk.mailbox.other(None, other);
-    assert!(!desk.mailbox.takes_other());
+    assert!(desk.mailbox.can_take_other());
+    desk.mailbox.push_other(None, other.clone());
+    desk.mailbox.push_other(None, other);
+    assert!(!desk.mailbox.can_take_other());
     desk.mailbox.next().unwrap();
-    assert!(desk.mailbox.takes_other());
+    assert!(desk.mailbox.can_take_other());
 }
 
 #[test]
 fn open_questions_are_not_sent_twice() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=2);
+    desk.push_events(1..=2);
     let question = NonEventLine {
         line: "question".into(),
         said_anew: true,
     };
-    desk.mailbox.other(None, question);
-    desk.sent();
+    desk.mailbox.push_other(None, question);
+    desk.drain_frames();
     desk.resume("2").unwrap();
     assert_eq!(desk.refollow(), None);
-    assert_eq!(desk.sent(), ["2+1=question"], "nobody asks it anew");
+    assert_eq!(desk.drain_frames(), ["2+1=question"], "nobody asks it anew");
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    desk.events([2]);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["2=e2"]);
+    desk.push_events([2]);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["2=e2"]);
 }
 
 #[test]
 fn resume_rejects_unknown_and_forgotten_frame_ids() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=2);
+    desk.push_events(1..=2);
     for unknown in ["3", "2+1", "17.0"] {
         assert_eq!(
             desk.resume(unknown),
@@ -217,96 +220,96 @@ fn resume_rejects_unknown_and_forgotten_frame_ids() {
             "{unknown}"
         );
     }
-    desk.sent();
+    desk.drain_frames();
     for _ in 0..=KEPT_LINES {
-        desk.answer("a");
+        desk.push_answer("a");
     }
-    assert_eq!(desk.sent().len(), KEPT_LINES + 1);
+    assert_eq!(desk.drain_frames().len(), KEPT_LINES + 1);
     assert_eq!(desk.resume("1"), Err(CannotResume::TooFarBack));
     assert_eq!(desk.resume("2"), Err(CannotResume::TooFarBack));
     desk.resume("2+1").unwrap();
-    assert_eq!(desk.sent().len(), KEPT_LINES);
+    assert_eq!(desk.drain_frames().len(), KEPT_LINES);
 }
 
 #[test]
 fn a_line_keeps_its_number_however_often_it_is_sent() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=2);
-    desk.answer("a");
-    desk.answer("b");
-    assert_eq!(desk.sent().last().unwrap(), "2+2=b");
+    desk.push_events(1..=2);
+    desk.push_answer("a");
+    desk.push_answer("b");
+    assert_eq!(desk.drain_frames().last().unwrap(), "2+2=b");
     // A delayed request asks for lines that its client has received since.
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    desk.events([2]);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["2=e2", "2+1=a", "2+2=b"]);
-    desk.answer("c");
+    desk.push_events([2]);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["2=e2", "2+1=a", "2+2=b"]);
+    desk.push_answer("c");
     desk.resume("2+2").unwrap();
-    assert_eq!(desk.sent(), ["2+3=c"]);
+    assert_eq!(desk.drain_frames(), ["2+3=c"]);
 }
 
 #[test]
 fn late_request_does_not_repeat_received_lines() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=2);
-    desk.answer("a");
-    desk.events(3..=4);
-    desk.answer("b");
-    desk.sent();
+    desk.push_events(1..=2);
+    desk.push_answer("a");
+    desk.push_events(3..=4);
+    desk.push_answer("b");
+    desk.drain_frames();
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    desk.events([2]);
-    assert_eq!(desk.sent(), ["2=e2", "2+1=a"]);
+    desk.push_events([2]);
+    assert_eq!(desk.drain_frames(), ["2=e2", "2+1=a"]);
     desk.resume("1").unwrap();
     desk.resume("3").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("3"));
-    desk.events([4]);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["4=e4", "4+2=b"]);
+    desk.push_events([4]);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["4=e4", "4+2=b"]);
     // The lines that it had received are still there for another client.
     desk.resume("2").unwrap();
     desk.refollow().unwrap();
-    desk.events(3..=4);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["2+1=a", "3=e3", "4=e4", "4+2=b"]);
+    desk.push_events(3..=4);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["2+1=a", "3=e3", "4=e4", "4+2=b"]);
 }
 
 #[test]
 fn new_line_does_not_overtake_a_line_of_a_skipped_event() {
     let mut desk = MailboxFixture::default();
-    desk.events(1..=3);
-    desk.answer("a");
-    desk.sent();
+    desk.push_events(1..=3);
+    desk.push_answer("a");
+    desk.drain_frames();
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    desk.events([2]);
-    desk.caught_up();
-    desk.answer("b");
+    desk.push_events([2]);
+    desk.mark_caught_up();
+    desk.push_answer("b");
     // None of that was sent when the stream broke again.
     desk.resume("0").unwrap();
     desk.refollow().unwrap();
-    desk.events(1..=2);
-    desk.caught_up();
-    assert_eq!(desk.sent(), ["1=e1", "2=e2", "3+1=a", "3+2=b"]);
+    desk.push_events(1..=2);
+    desk.mark_caught_up();
+    assert_eq!(desk.drain_frames(), ["1=e1", "2=e2", "3+1=a", "3+2=b"]);
 }
 
 #[test]
 fn stream_resumes_before_its_first_event() {
     let mut desk = MailboxFixture::default();
-    desk.events(94..=95);
-    desk.answer("a");
-    desk.sent();
+    desk.push_events(94..=95);
+    desk.push_answer("a");
+    desk.drain_frames();
     desk.resume("5").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("5"));
-    desk.events(6..=7);
-    assert_eq!(desk.sent(), ["6=e6", "7=e7"]);
+    desk.push_events(6..=7);
+    assert_eq!(desk.drain_frames(), ["6=e6", "7=e7"]);
     // Again, when it falls behind before anything is sent.
     desk.resume("5").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("5"));
-    desk.events(6..=95);
-    desk.caught_up();
-    let sent = desk.sent();
+    desk.push_events(6..=95);
+    desk.mark_caught_up();
+    let sent = desk.drain_frames();
     assert_eq!((sent.len(), &*sent[90]), (91, "95+1=a"));
 }
 

@@ -65,7 +65,8 @@ async fn gauge() -> (WebSocketStream<GaugedPipe>, Arc<AtomicUsize>, DuplexStream
         most: most.clone(),
     };
     let socket =
-        WebSocketStream::from_raw_socket(gauge, Role::Server, Some(bounds(MESSAGE_BYTES))).await;
+        WebSocketStream::from_raw_socket(gauge, Role::Server, Some(socket_config(MESSAGE_BYTES)))
+            .await;
     (socket, most, far)
 }
 
@@ -74,7 +75,7 @@ async fn a_long_line_waits_without_a_copy_and_arrives_as_one_message() {
     let text = "ä€😀-".repeat(400_000);
     let (socket, most, far) = gauge().await;
     let (sink, _stream) = socket.split();
-    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
+    let (outgoing, queue) = transport::outgoing_with_limits(OutgoingLimits {
         bytes: WRITE_BYTES,
         chunks: CHUNKS,
         ahead_bytes: WRITE_BYTES,

@@ -119,7 +119,7 @@ async fn observe(mut from: Subscription, slot: EncodingSlot, stage: Arc<Stage>) 
             Err(SessionEnd::Failed(why)) => return Err(anyhow!("an observer was cut off: {why}")),
         };
         deliveries += 1;
-        stage.took(&delivery, slot);
+        stage.record_delivery(&delivery, slot);
         let ended = |event: &AgentEvent| matches!(event, AgentEvent::TurnEnded(_));
         if delivery.events().iter().any(|e| ended(&e.event)) {
             return Ok(deliveries);
@@ -139,8 +139,8 @@ struct Stage {
 }
 
 impl Stage {
-    fn took(&self, delivery: &BatchSlice, slot: EncodingSlot) {
-        delivery.encoded(slot, |events| {
+    fn record_delivery(&self, delivery: &BatchSlice, slot: EncodingSlot) {
+        delivery.get_or_encode(slot, |events| {
             self.encodings.fetch_add(1, Ordering::Relaxed);
             // Any encoding will do: only the number of encodings matters.
             serde_json::to_vec(events).unwrap_or_default().into()
@@ -153,7 +153,7 @@ impl Stage {
         }
     }
 
-    async fn all_took(&self, chunks: u64) {
+    async fn wait_until_all_took(&self, chunks: u64) {
         while self.taken.load(Ordering::Acquire) < chunks * self.observers {
             self.all_took.notified().await;
         }
@@ -177,7 +177,7 @@ impl Agent for Emitter {
                     cx.say(FORTY).await?;
                     let (flushed, seconds) = self.0.gauge.time(cx.flush()).await;
                     flushed?;
-                    self.0.all_took(batch as u64).await;
+                    self.0.wait_until_all_took(batch as u64).await;
                     let mut seen = self.0.seen();
                     seen.reaching_all.push(begun.elapsed().as_secs_f64());
                     seen.publishing.extend(seconds);

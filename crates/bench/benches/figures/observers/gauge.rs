@@ -47,7 +47,7 @@ impl Gauge {
                 waker: context.waker().clone(),
             }));
             let poll = flush.as_mut().poll(&mut Context::from_waker(&tap));
-            asked.get_or_insert_with(|| self.since_zero());
+            asked.get_or_insert_with(|| self.nanos_since_creation());
             poll
         })
         .await;
@@ -57,14 +57,15 @@ impl Gauge {
         (out, whole.then(|| (done - begun) as f64 / 1e9))
     }
 
-    fn since_zero(&self) -> u64 {
+    fn nanos_since_creation(&self) -> u64 {
         u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
 impl Clock for Gauge {
     fn now(&self) -> u64 {
-        self.begun.store(self.since_zero(), Ordering::Release);
+        self.begun
+            .store(self.nanos_since_creation(), Ordering::Release);
         0
     }
 
@@ -83,7 +84,7 @@ impl Wake for Tap {
     fn wake(self: Arc<Self>) {
         self.gauge
             .done
-            .store(self.gauge.since_zero(), Ordering::Release);
+            .store(self.gauge.nanos_since_creation(), Ordering::Release);
         self.waker.wake_by_ref();
     }
 }

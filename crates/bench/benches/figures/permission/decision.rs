@@ -12,7 +12,7 @@ use harn_policy::{
 };
 use serde_json::Value;
 
-use super::race;
+use super::time_alternating;
 use crate::{
     setup::Setup,
     table::{Bar, Figure, Table, Unit},
@@ -24,10 +24,10 @@ const PATHS: usize = 10;
 pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let policy = policy(RULES).compile()?;
     let globs = globs()?;
-    let (first, none) = (edit("area-0"), edit("elsewhere"));
+    let (first, none) = (locate_files("area-0"), locate_files("elsewhere"));
     let texts: Vec<_> = none.iter().map(|path| &path.info.normalized).collect();
     let mut hits = Vec::new();
-    let [floor, early, late] = race(
+    let [floor, early, late] = time_alternating(
         setup.judgements,
         [
             &mut || {
@@ -73,9 +73,9 @@ pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
     let list = |items: &[String]| items.to_vec();
     let rules = (0..rules).map(|place| {
         let (action, matcher) = match place % 5 {
-            0 => (PolicyAction::Allow, of_path(&allowed(place))),
-            1 => (PolicyAction::Ask, of_path(&asked(place))),
-            2 => (PolicyAction::Deny, of_path(&denied(place))),
+            0 => (PolicyAction::Allow, path_matcher(&allowed_pattern(place))),
+            1 => (PolicyAction::Ask, path_matcher(&asked_pattern(place))),
+            2 => (PolicyAction::Deny, path_matcher(&denied_pattern(place))),
             3 => {
                 let command = list(&[format!("tool-{place} run *"), format!("make t{place}")]);
                 let matcher = RuleMatcher {
@@ -92,7 +92,7 @@ pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
                 (PolicyAction::Deny, matcher)
             }
         };
-        PolicyRule::new(action, matcher).named(format!("rule-{place}"))
+        PolicyRule::new(action, matcher).with_id(format!("rule-{place}"))
     });
     ToolApprovalPolicy {
         rules: rules.collect(),
@@ -100,7 +100,7 @@ pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
     }
 }
 
-fn of_path(pattern: &str) -> RuleMatcher {
+fn path_matcher(pattern: &str) -> RuleMatcher {
     RuleMatcher {
         tool: vec!["edit_*".to_owned()],
         path: vec![pattern.to_owned()],
@@ -108,15 +108,15 @@ fn of_path(pattern: &str) -> RuleMatcher {
     }
 }
 
-fn allowed(place: usize) -> String {
+fn allowed_pattern(place: usize) -> String {
     format!("area-{place}/**")
 }
 
-fn asked(place: usize) -> String {
+fn asked_pattern(place: usize) -> String {
     format!("area-{place}/**/*.{{lock,toml}}")
 }
 
-fn denied(place: usize) -> String {
+fn denied_pattern(place: usize) -> String {
     format!("**/secret-{place}/*.pem")
 }
 
@@ -124,9 +124,9 @@ fn globs() -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for place in 0..RULES {
         let pattern = match place % 5 {
-            0 => allowed(place),
-            1 => asked(place),
-            2 => denied(place),
+            0 => allowed_pattern(place),
+            1 => asked_pattern(place),
+            2 => denied_pattern(place),
             _ => continue,
         };
         set.add(Glob::new(&pattern)?);
@@ -135,7 +135,7 @@ fn globs() -> Result<GlobSet> {
 }
 
 /// Returns ten files in a folder of the session's directory.
-fn edit(folder: &str) -> Vec<LocatedPath> {
+fn locate_files(folder: &str) -> Vec<LocatedPath> {
     let names: Vec<_> = (0..PATHS)
         .map(|place| format!("{folder}/src/module-{place}/file.rs"))
         .collect();
@@ -147,7 +147,7 @@ fn edit(folder: &str) -> Vec<LocatedPath> {
 struct Empty;
 
 impl PathProbe for Empty {
-    fn look(&self, _: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, _: &Path) -> io::Result<PathEntry> {
         Ok(PathEntry::Dir)
     }
 }

@@ -10,7 +10,7 @@ use harn_policy::{Policy, PolicyCall, SessionMode, shell};
 use serde_json::Value;
 use tree_sitter::Parser;
 
-use super::{decision, race};
+use super::{decision, time_alternating};
 use crate::{
     setup::Setup,
     table::{Bar, Figure, Table, Unit},
@@ -30,7 +30,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let read = shell::read(&line);
         ensure!(!read.commands.is_empty(), "{name}: nothing was read");
         parser.parse(&line, None).context("the grammar gave up")?;
-        let [floor, grammar, reading, ours] = race(
+        let [floor, grammar, reading, ours] = time_alternating(
             setup.judgements,
             [
                 &mut || split(&line),
@@ -94,48 +94,48 @@ fn lines() -> Vec<(&'static str, String)> {
         format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
     };
     vec![
-        ("a pipeline", filled("cat a.txt", " | grep -v pattern")),
+        ("a pipeline", fill("cat a.txt", " | grep -v pattern")),
         (
             "a list of commands",
-            filled("ls", " && echo done; ls -la src"),
+            fill("ls", " && echo done; ls -la src"),
         ),
-        ("quotes", filled("echo", r#" 'it is' "so \"be\"" a\ b"#)),
-        ("one program's words", filled("echo", " a")),
-        ("variables", filled("echo", " \"$HOME/x\" ${y}")),
-        ("substitutions in a row", filled("echo", " $(date +%s)")),
+        ("quotes", fill("echo", r#" 'it is' "so \"be\"" a\ b"#)),
+        ("one program's words", fill("echo", " a")),
+        ("variables", fill("echo", " \"$HOME/x\" ${y}")),
+        ("substitutions in a row", fill("echo", " $(date +%s)")),
         (
             "substitutions in each other",
-            filled(&nested("echo $(", "date", ")", 20), "; echo $(echo $(ls))"),
+            fill(&nested("echo $(", "date", ")", 20), "; echo $(echo $(ls))"),
         ),
         (
             "shells in shells",
-            filled("ls", "; sh -c 'sh -c \"ls -la | wc -l\"'"),
+            fill("ls", "; sh -c 'sh -c \"ls -la | wc -l\"'"),
         ),
         (
             "wrappers",
-            filled("ls", "; env -i nice -n 5 timeout 5 ls -la"),
+            fill("ls", "; env -i nice -n 5 timeout 5 ls -la"),
         ),
         (
             "redirections",
-            filled("ls", "; sort < in.txt >> out.txt 2>&1"),
+            fill("ls", "; sort < in.txt >> out.txt 2>&1"),
         ),
         (
             "loops and branches",
-            filled("ls", "; for f in a b; do if [ -f x ]; then cat x; fi; done"),
+            fill("ls", "; for f in a b; do if [ -f x ]; then cat x; fi; done"),
         ),
         (
             "a here-document",
             format!("cat <<'END'\n{}END", "words of it\n".repeat(165)),
         ),
-        ("what no shell would read", filled("(", "( a; { b")),
+        ("what no shell would read", fill("(", "( a; { b")),
     ]
     .into_iter()
-    .map(|(name, line)| (name, cut(line)))
+    .map(|(name, line)| (name, pad(line)))
     .collect()
 }
 
 /// Returns `first` and as many of `part` as fit.
-fn filled(first: &str, part: &str) -> String {
+fn fill(first: &str, part: &str) -> String {
     let mut line = first.to_owned();
     while line.len() + part.len() <= BYTES {
         line.push_str(part);
@@ -144,7 +144,7 @@ fn filled(first: &str, part: &str) -> String {
 }
 
 /// Pads the line to the same length with a comment, which is parsed, too.
-fn cut(mut line: String) -> String {
+fn pad(mut line: String) -> String {
     if line.len() < BYTES {
         line.push_str(&format!("{:#<1$}", "\n", BYTES - line.len()));
     }

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use harn_policy::{PathScope, SessionRoots, locate_all};
 use harn_tools::DiskProbe;
 
-use super::race;
+use super::time_alternating;
 use crate::{
     setup::Setup,
     table::{Bar, Figure, Table, Unit},
@@ -25,7 +25,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let located = locate_all(&roots, &names, &DiskProbe);
     let inside = located.iter().all(|one| one.standing == PathScope::Inside);
     ensure!(inside && located.len() == 10, "{located:?}");
-    let [floor, ours] = race(
+    let [floor, ours] = time_alternating(
         setup.judgements,
         [
             &mut || {

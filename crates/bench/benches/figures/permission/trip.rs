@@ -33,9 +33,9 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let (mut sdk, mut ours) = (Vec::new(), Vec::new());
     let sdk_program = setup.sdk_agent();
     for _ in 0..TURNS {
-        turn(&sdk_program, &setup.cwd(), setup.questions, &mut sdk)?;
+        run_turn(&sdk_program, &setup.cwd(), setup.questions, &mut sdk)?;
         let program = setup.ours_flooding()?;
-        turn(&program.program, &setup.cwd(), setup.questions, &mut ours)?;
+        run_turn(&program.program, &setup.cwd(), setup.questions, &mut ours)?;
     }
     table.add(&Figure {
         name: "from a permission's answer to the next".to_owned(),
@@ -48,8 +48,8 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// Runs one turn with this many questions, each answered at once.
-fn turn(program: &Program, cwd: &Path, questions: u64, into: &mut Vec<f64>) -> Result<()> {
-    let (mut agent, session) = Running::ready(program, cwd)?;
+fn run_turn(program: &Program, cwd: &Path, questions: u64, into: &mut Vec<f64>) -> Result<()> {
+    let (mut agent, session) = Running::start_with_session(program, cwd)?;
     let prompt = agent
         .prompt(&session, &format!("ask {questions}"))?
         .to_string();

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, runtime, time::sleep};
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-use super::{TOKEN, clients, past::Wall};
+use super::{TOKEN, client_runtime, past::Wall};
 use crate::{
     link::Link,
     median,
@@ -68,7 +68,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         // As in the binary; a failure here only makes it slower.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let router = routes(StateConfig::new(hub.clone(), setup.cwd()))
-            .merge(http::routes(HttpConfig::new(hub.clone(), only_one)))
+            .merge(http::routes(HttpConfig::new(hub.clone(), connection_id)))
             .layer(Extension(Principal::owner()));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -81,7 +81,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
                 stream.set_nodelay(true)?;
                 let mut socket = accept_async(stream).await?;
                 for place in 0..pace.words() {
-                    let word = pace.word(place).await;
+                    let word = pace.next_word(place).await;
                     socket.send(Message::text(word)).await?;
                 }
             }
@@ -90,7 +90,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         anyhow::Ok((hub, session, address, floor))
     })?;
 
-    let clients = clients()?;
+    let clients = client_runtime()?;
     let (mut page, mut editor) = clients.block_on(async {
         let path = format!("/ws?session={}", session.id());
         let page = Link::connect(address, TOKEN, &path).await?;
@@ -113,7 +113,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
             let mut bare = Link::connect(floor, TOKEN, "/").await?;
             listen(&mut bare, pace.words()).await
         })?;
-        tell(table, pace, &shown, &told, &bare);
+        add_figures(table, pace, &shown, &told, &bare);
     }
     server.block_on(hub.shutdown());
     server.shutdown_background();
@@ -121,11 +121,11 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 }
 
 /// Returns the id of the only ACP connection.
-fn only_one() -> Option<String> {
+fn connection_id() -> Option<String> {
     Some("con_1".to_owned())
 }
 
-fn tell(table: &mut Table, pace: Pace, shown: &[f64], told: &[f64], bare: &[f64]) {
+fn add_figures(table: &mut Table, pace: Pace, shown: &[f64], told: &[f64], bare: &[f64]) {
     let when = match pace {
         Pace::Alone(_) => "at rest",
         Pace::Stream(_) => "at 2000 a second",
@@ -182,7 +182,7 @@ impl Pace {
     }
 
     /// Waits until the word at this index is due and returns it.
-    async fn word(self, place: usize) -> String {
+    async fn next_word(self, place: usize) -> String {
         let (at_a_time, rest) = match self {
             Self::Alone(_) => (1, QUIET),
             Self::Stream(_) => (AT_A_TIME, REST),
@@ -190,7 +190,7 @@ impl Pace {
         if place.is_multiple_of(at_a_time) {
             sleep(rest).await;
         }
-        stamped()
+        stamped_word()
     }
 }
 
@@ -203,18 +203,18 @@ impl Agent for Speaker {
         let pace = Pace::read(&prompt);
         let pace = pace.ok_or_else(|| AgentError::Failed("no such pace".to_owned()))?;
         for place in 0..pace.words() {
-            cx.say(pace.word(place).await).await?;
+            cx.say(pace.next_word(place).await).await?;
         }
         Ok(StopReason::EndTurn)
     }
 }
 
 /// Returns a word of forty characters with the time at which it was sent.
-fn stamped() -> String {
-    format!("@{:016}{:.>23}", since_zero(), "")
+fn stamped_word() -> String {
+    format!("@{:016}{:.>23}", nanos_since_start(), "")
 }
 
-fn since_zero() -> u64 {
+fn nanos_since_start() -> u64 {
     static ZERO: OnceLock<Instant> = OnceLock::new();
     let passed = ZERO.get_or_init(Instant::now).elapsed();
     u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
@@ -224,11 +224,11 @@ fn since_zero() -> u64 {
 async fn listen(link: &mut Link, words: usize) -> Result<Vec<f64>> {
     let mut took = Vec::with_capacity(words);
     // A line may repeat a word, and a document has the earlier ones.
-    let mut last = since_zero();
+    let mut last = nanos_since_start();
     let begun = last;
     while took.len() < words {
         let message = link.next().await?;
-        let now = since_zero();
+        let now = nanos_since_start();
         for at in memchr_iter(b'@', message) {
             let Some(said) = stamp(&message[at + 1..]) else {
                 continue;

@@ -14,7 +14,7 @@ use harn_runtime::{
     TurnContext, async_trait,
 };
 
-use crate::{observers::Counted, setup::Setup, state::clients};
+use crate::{observers::Counted, setup::Setup, state::client_runtime};
 
 /// Bytes of text and of a call's output in each turn.
 const SAID: usize = 400;
@@ -22,7 +22,7 @@ const SHOWN: usize = 600;
 
 /// Writes the session and returns its id.
 pub(super) fn write(state_dir: &Path, setup: &Setup) -> Result<String> {
-    clients()?.block_on(async {
+    client_runtime()?.block_on(async {
         let config = HubConfig::new(
             Arc::new(Worker),
             Arc::new(JsonlStore::new(state_dir)),

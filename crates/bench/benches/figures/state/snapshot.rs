@@ -9,11 +9,11 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Place, TOKEN, clients};
+use super::{Place, TOKEN, client_runtime};
 use crate::{
     link::Link,
     median,
-    openharness::free,
+    openharness::free_address,
     setup::Setup,
     table::{Bar, Figure, Table, Unit},
 };
@@ -30,7 +30,7 @@ struct Took {
 
 pub(super) fn measure(setup: &Setup, place: &Place, table: &mut Table) -> Result<()> {
     let mut took = Took::default();
-    let bytes = clients()?.block_on(show(setup, place, &mut took))?;
+    let bytes = client_runtime()?.block_on(measure_opening(setup, place, &mut took))?;
     let count = 2 * setup.past;
     let mut add = |name: &str, value: &[f64], against, other: &[f64], bar| {
         table.add(&Figure {
@@ -64,24 +64,24 @@ pub(super) fn measure(setup: &Setup, place: &Place, table: &mut Table) -> Result
     Ok(())
 }
 
-async fn show(setup: &Setup, place: &Place, took: &mut Took) -> Result<usize> {
+async fn measure_opening(setup: &Setup, place: &Place, took: &mut Took) -> Result<usize> {
     let file = setup.logs().join("document.json");
     let path = place.path();
     let mut bytes = 0;
-    let floor_address = free()?;
+    let floor_address = free_address()?;
     let mut floor = None;
     for _ in 0..setup.shows {
         let _server = place.ours.program.start()?;
-        listening(place).await?;
-        let (seconds, _first) = page(place, &path).await?;
+        wait_for_server(place).await?;
+        let (seconds, _first) = time_page(place, &path).await?;
         took.cold.push(seconds);
-        let (seconds, document) = page(place, &path).await?;
+        let (seconds, document) = time_page(place, &path).await?;
         took.warm.push(seconds);
         took.warm_acp.push(load(setup, place).await?);
         drop(_server);
 
         let _server = place.ours.program.start()?;
-        listening(place).await?;
+        wait_for_server(place).await?;
         took.cold_acp.push(load(setup, place).await?);
         drop(_server);
 
@@ -100,7 +100,7 @@ async fn show(setup: &Setup, place: &Place, took: &mut Took) -> Result<usize> {
 }
 
 /// Waits until the server accepts connections, which is not part of the measurement.
-async fn listening(place: &Place) -> Result<()> {
+async fn wait_for_server(place: &Place) -> Result<()> {
     let link = Link::connect(place.address, TOKEN, "/ws/sessions").await?;
     drop(link);
     // The server becomes idle.
@@ -109,7 +109,7 @@ async fn listening(place: &Place) -> Result<()> {
 }
 
 /// Opens a page; returns the seconds until it has the document, and the document.
-async fn page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
+async fn time_page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
     let begun = Instant::now();
     let mut link = Link::connect(place.address, TOKEN, path).await?;
     let document = link.next().await?;
@@ -129,7 +129,7 @@ async fn load(setup: &Setup, place: &Place) -> Result<f64> {
     let params = json!({"sessionId": place.session, "cwd": setup.cwd(), "mcpServers": []});
     let id = link.send("session/load", params).await?;
     let mut lines = 0;
-    link.answer(id, |_| {
+    link.read_response(id, |_| {
         lines += 1;
         Ok(())
     })

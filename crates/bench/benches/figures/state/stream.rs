@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Place, TOKEN, clients};
+use super::{Place, TOKEN, client_runtime};
 use crate::{
     link::Link,
     machine::{Memory, Processor},
@@ -27,20 +27,20 @@ const SUBMIT: &str = r#"{"type":"commands","commands":[{"type":"submit","prompt"
 pub(super) fn measure(place: &Place, table: &mut Table) -> Result<()> {
     let server = place.ours.program.start()?;
     let pid = server.pid;
-    clients()?.block_on(async {
-        let alone = nobody(place, pid).await?;
+    client_runtime()?.block_on(async {
+        let alone = measure_unwatched_run(place, pid).await?;
         let mut links = vec![page(place).await?];
-        let one = stream(&mut links, pid).await?;
+        let one = measure_run(&mut links, pid).await?;
         for _ in 0..MORE {
             links.push(page(place).await?);
         }
-        let many = stream(&mut links, pid).await?;
-        tell(table, alone, &one, &many);
+        let many = measure_run(&mut links, pid).await?;
+        add_figures(table, alone, &one, &many);
         Ok(())
     })
 }
 
-fn tell(table: &mut Table, alone: f64, one: &Seen, many: &Seen) {
+fn add_figures(table: &mut Table, alone: f64, one: &Seen, many: &Seen) {
     let sockets = MORE + 1;
     let mut add = |name: String, unit, value, against, bar| {
         table.add(&Figure {
@@ -96,12 +96,12 @@ async fn page(place: &Place) -> Result<Link> {
 }
 
 /// Starts a run that all of these sockets watch.
-async fn stream(links: &mut Vec<Link>, pid: u32) -> Result<Seen> {
+async fn measure_run(links: &mut Vec<Link>, pid: u32) -> Result<Seen> {
     // Time for the server to finish serving the new sockets.
     sleep(Duration::from_secs(1)).await;
-    let mut processor = Processor::of(pid)?;
+    let mut processor = Processor::start(pid)?;
     let begun = Instant::now();
-    links[0].tell(SUBMIT).await?;
+    links[0].send_text(SUBMIT).await?;
     let mut watching = JoinSet::new();
     for (place, link) in links.drain(..).enumerate() {
         let pid = (place == 0).then_some(pid);
@@ -118,14 +118,14 @@ async fn stream(links: &mut Vec<Link>, pid: u32) -> Result<Seen> {
         watched.push(link);
     }
     let seconds = begun.elapsed().as_secs_f64();
-    processor.look()?;
+    processor.sample()?;
     *links = watched;
     Ok(Seen {
         seconds,
         frames: frames as f64 / seconds,
-        processor: processor.used().as_secs_f64() / seconds,
+        processor: processor.time_used().as_secs_f64() / seconds,
         resident: resident as f64,
-        peak: Memory::of(pid)?.peak as f64,
+        peak: Memory::read(pid)?.peak as f64,
         anew: anew as f64,
     })
 }
@@ -158,7 +158,7 @@ async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
         heard += memmem::find_iter(message, said).count() as u64;
         let ended = memmem::find(message, ENDED).is_some();
         if let Some(pid) = pid.filter(|_| seen.frames % 8 == 0) {
-            seen.resident = seen.resident.max(Memory::of(pid)?.resident);
+            seen.resident = seen.resident.max(Memory::read(pid)?.resident);
         }
         // It may be the end of the previous run.
         if ended && heard > 0 {
@@ -171,12 +171,12 @@ async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
 
 /// Returns the processor time per second of the same run without a socket: the client disconnects after its
 /// prompt.
-async fn nobody(place: &Place, pid: u32) -> Result<f64> {
+async fn measure_unwatched_run(place: &Place, pid: u32) -> Result<f64> {
     let mut link = page(place).await?;
     sleep(Duration::from_secs(1)).await;
-    let mut processor = Processor::of(pid)?;
+    let mut processor = Processor::start(pid)?;
     let begun = Instant::now();
-    link.tell(SUBMIT).await?;
+    link.send_text(SUBMIT).await?;
     // The first frame confirms the prompt.
     link.next().await?;
     drop(link);
@@ -192,6 +192,6 @@ async fn nobody(place: &Place, pid: u32) -> Result<f64> {
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    processor.look()?;
-    Ok(processor.used().as_secs_f64() / seconds)
+    processor.sample()?;
+    Ok(processor.time_used().as_secs_f64() / seconds)
 }

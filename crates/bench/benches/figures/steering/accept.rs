@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     stage::{Stage, Turn},
-    wire::{MEDIAN, SLOWEST, TURNS, between},
+    wire::{MEDIAN, SLOWEST, TURNS, updates_between},
 };
 use crate::{
     median, percentile,
@@ -58,7 +58,7 @@ fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
         let mut seconds = Vec::with_capacity(count);
         for place in 0..count {
             if matches!(turn, Turn::Flood) {
-                pass(&mut updates, between(place)).await?;
+                read_events(&mut updates, updates_between(place)).await?;
             }
             seconds.push(stage.inject(DeliveryMode::FinishStep).await?.1);
         }
@@ -71,7 +71,7 @@ fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
 }
 
 /// Reads this many events, or some more.
-async fn pass(updates: &mut Subscription, events: u64) -> Result<()> {
+async fn read_events(updates: &mut Subscription, events: u64) -> Result<()> {
     let mut seen = 0;
     while seen < events {
         let delivery = updates.next().await;

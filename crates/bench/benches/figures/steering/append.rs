@@ -19,8 +19,8 @@ const SYNCED: usize = 200;
 
 pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
     let mut file = tempfile::tempfile_in(setup.logs())?;
-    let plain = appends(&mut file, setup.injects, false)?;
-    let synced = appends(&mut file, SYNCED, true)?;
+    let plain = time_appends(&mut file, setup.injects, false)?;
+    let synced = time_appends(&mut file, SYNCED, true)?;
     table.add(&Figure {
         name: format!("to append {BYTES} bytes to a file"),
         unit: Unit::Nanos,
@@ -31,7 +31,7 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
     Ok(())
 }
 
-fn appends(file: &mut File, count: usize, sync: bool) -> Result<Vec<f64>> {
+fn time_appends(file: &mut File, count: usize, sync: bool) -> Result<Vec<f64>> {
     let bytes = [b'x'; BYTES];
     let mut seconds = Vec::with_capacity(count);
     for _ in 0..count {

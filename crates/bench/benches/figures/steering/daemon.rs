@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(250);
 
 pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
     let (ours, beside) = (setup.ours_steered()?, setup.ours_steered()?);
-    let (resting, _) = Running::ready(&beside.program, &setup.cwd())?;
-    let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+    let (resting, _) = Running::start_with_session(&beside.program, &setup.cwd())?;
+    let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
     agent.prompt(&session, "idle")?;
     loop {
         let line = agent.lines.next()?.context("the agent ended in its turn")?;
@@ -37,12 +37,12 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
         }
     }
 
-    let (mut waiting, mut floor) = (Processor::of(agent.pid)?, Processor::of(resting.pid)?);
+    let (mut waiting, mut floor) = (Processor::start(agent.pid)?, Processor::start(resting.pid)?);
     let begun = Instant::now();
     while begun.elapsed() < setup.idle {
         thread::sleep(LOOK);
-        waiting.look()?;
-        floor.look()?;
+        waiting.sample()?;
+        floor.sample()?;
     }
     let seconds = setup.idle.as_secs();
     let rows = [
@@ -53,7 +53,7 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
         table.add(&Figure {
             name: format!("processor time of {seconds} s of {what}"),
             unit: Unit::Micros,
-            value: processor.used().as_secs_f64(),
+            value: processor.time_used().as_secs_f64(),
             // A process at rest may use none at all, which cannot be a divisor.
             against: None,
             bar,

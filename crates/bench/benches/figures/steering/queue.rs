@@ -15,8 +15,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
-    FEW, MANY, Row, per_one,
-    stage::{Stage, Turn, hub_at_rest, said, us},
+    FEW, MANY, Row, add_cost_per_message,
+    stage::{Stage, Turn, bench_actor, hub_at_rest, message_content},
 };
 use crate::{
     median,
@@ -51,9 +51,9 @@ pub(super) fn measure(setup: &Setup, runtime: &Runtime, table: &mut Table) -> Re
     let (mut few, mut many) = (Costs::default(), Costs::default());
     for _ in 0..setup.queues {
         for (count, costs) in [(FEW, &mut few), (MANY, &mut many)] {
-            runtime.block_on(costs.waiting(&setup.cwd(), count))?;
-            runtime.block_on(costs.prompts(setup, count))?;
-            runtime.block_on(costs.reopening(setup, count))?;
+            runtime.block_on(costs.measure_pending(&setup.cwd(), count))?;
+            runtime.block_on(costs.measure_prompts(setup, count))?;
+            runtime.block_on(costs.measure_reopening(setup, count))?;
         }
     }
     let rows: [Row<Costs>; 7] = [
@@ -66,7 +66,7 @@ pub(super) fn measure(setup: &Setup, runtime: &Runtime, table: &mut Table) -> Re
         ("to reopen a session, for one of 10000", |c| &c.reopen),
     ];
     for (name, of) in rows {
-        per_one(table, name, [of(&few), of(&many)]);
+        add_cost_per_message(table, name, [of(&few), of(&many)]);
     }
     table.add(&Figure {
         name: "a seam that leaves 10000 waiting".to_owned(),
@@ -79,34 +79,37 @@ pub(super) fn measure(setup: &Setup, runtime: &Runtime, table: &mut Table) -> Re
 }
 
 impl Costs {
-    async fn waiting(&mut self, cwd: &Path, count: usize) -> Result<()> {
+    async fn measure_pending(&mut self, cwd: &Path, count: usize) -> Result<()> {
         let stage = Stage::begin(Arc::new(Forgetful), cwd, Turn::Obey).await?;
-        seams(&stage, &mut self.empty_seam).await?;
+        time_seams(&stage, &mut self.empty_seam).await?;
 
         let begun = Instant::now();
         let ids = stage.fill(DeliveryMode::AuditOnly, count).await?;
-        self.accept.push(each(begun, count));
-        seams(&stage, &mut self.full_seam).await?;
+        self.accept.push(seconds_each(begun, count));
+        time_seams(&stage, &mut self.full_seam).await?;
 
         let begun = Instant::now();
         for _ in 0..LISTS {
             let listed = stage.session.pending().len();
             ensure!(listed == count, "{listed} of {count} are listed");
         }
-        self.list.push(each(begun, LISTS * count));
+        self.list.push(seconds_each(begun, LISTS * count));
 
         let begun = Instant::now();
         for id in &ids {
-            let replaced = stage.session.replace_inject(id.clone(), Ok(said()), us());
+            let replaced =
+                stage
+                    .session
+                    .replace_inject(id.clone(), Ok(message_content()), bench_actor());
             replaced.await?;
         }
-        self.replace.push(each(begun, count));
+        self.replace.push(seconds_each(begun, count));
 
         let begun = Instant::now();
         for id in ids {
-            stage.session.revoke_inject(id, us()).await?;
+            stage.session.revoke_inject(id, bench_actor()).await?;
         }
-        self.revoke.push(each(begun, count));
+        self.revoke.push(seconds_each(begun, count));
         let left = stage.session.pending().len();
         ensure!(left == 0, "{left} are left");
 
@@ -114,10 +117,10 @@ impl Costs {
         let (delivered, seconds) = stage.pass(Seam::TurnStart).await?;
         ensure!(delivered == count, "{delivered} of {count} are delivered");
         self.deliver.push(seconds / count as f64);
-        stage.leave().await
+        stage.end_turn().await
     }
 
-    async fn prompts(&mut self, setup: &Setup, count: usize) -> Result<()> {
+    async fn measure_prompts(&mut self, setup: &Setup, count: usize) -> Result<()> {
         let state = TempDir::with_prefix_in("state-", setup.logs())?;
         // A subscription that reads to the end may fall behind, which needs a journal.
         let store = Arc::new(JsonlStore::new(state.path()));
@@ -125,14 +128,14 @@ impl Costs {
         stage.fill(DeliveryMode::AuditOnly, count).await?;
         let session = stage.session.observer();
         let begun = Instant::now();
-        stage.leave().await?;
-        self.prompt.push(each(begun, count));
+        stage.end_turn().await?;
+        self.prompt.push(seconds_each(begun, count));
         let left = session.pending().len();
         ensure!(left == 0, "{left} are left");
         Ok(())
     }
 
-    async fn reopening(&mut self, setup: &Setup, count: usize) -> Result<()> {
+    async fn measure_reopening(&mut self, setup: &Setup, count: usize) -> Result<()> {
         let state = TempDir::with_prefix_in("state-", setup.logs())?;
         let store = Arc::new(JsonlStore::new(state.path()));
         let stage = Stage::begin(store.clone(), &setup.cwd(), Turn::Obey).await?;
@@ -142,7 +145,7 @@ impl Costs {
         let again = hub_at_rest(store);
         let begun = Instant::now();
         let session = again.open(stage.session.id(), None).await?;
-        self.reopen.push(each(begun, count));
+        self.reopen.push(seconds_each(begun, count));
         let waiting = session.pending().len();
         ensure!(waiting == count, "{waiting} of {count} still wait");
         again.shutdown().await;
@@ -150,7 +153,7 @@ impl Costs {
     }
 }
 
-async fn seams(stage: &Stage, into: &mut Vec<f64>) -> Result<()> {
+async fn time_seams(stage: &Stage, into: &mut Vec<f64>) -> Result<()> {
     for _ in 0..PASSES {
         let (delivered, seconds) = stage.pass(Seam::TurnStart).await?;
         ensure!(delivered == 0, "{delivered} are delivered too early");
@@ -159,6 +162,6 @@ async fn seams(stage: &Stage, into: &mut Vec<f64>) -> Result<()> {
     Ok(())
 }
 
-fn each(begun: Instant, count: usize) -> f64 {
+fn seconds_each(begun: Instant, count: usize) -> f64 {
     begun.elapsed().as_secs_f64() / count as f64
 }

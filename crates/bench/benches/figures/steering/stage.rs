@@ -66,9 +66,12 @@ impl Stage {
 
     /// Injects a message; returns its id and the seconds until it was accepted.
     pub(super) async fn inject(&self, mode: DeliveryMode) -> Result<(MessageId, f64)> {
-        let content = said();
+        let content = message_content();
         let begun = Instant::now();
-        let (id, _) = self.session.inject(mode, content, us(), |_| ()).await?;
+        let (id, _) = self
+            .session
+            .inject(mode, content, bench_actor(), |_| ())
+            .await?;
         Ok((id, begun.elapsed().as_secs_f64()))
     }
 
@@ -89,7 +92,7 @@ impl Stage {
     }
 
     /// Lets the agent return; it receives the pending messages as prompts. Returns when the turn has ended.
-    pub(super) async fn leave(self) -> Result<()> {
+    pub(super) async fn end_turn(self) -> Result<()> {
         let mut events = self.session.subscribe_from_now();
         self.order(Order::Leave).await?;
         read_to_the_end(&mut events).await?;
@@ -120,12 +123,12 @@ fn hub(store: Arc<dyn Store>, orders: mpsc::Receiver<Order>) -> Hub {
 }
 
 /// Returns the content of a message.
-pub(super) fn said() -> Vec<ContentBlock> {
+pub(super) fn message_content() -> Vec<ContentBlock> {
     vec![ContentBlock::text(FORTY)]
 }
 
 /// Returns the actor of the messages.
-pub(super) fn us() -> Actor {
+pub(super) fn bench_actor() -> Actor {
     let [client_id, role, source] = ["bench", "host_owner", "bench"].map(str::to_owned);
     Actor {
         client_id,

@@ -79,8 +79,8 @@ struct Seen {
 pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
     let mut seen = Seen::default();
     for _ in 0..TURNS {
-        seen.streaming(setup)?;
-        seen.waiting(setup)?;
+        seen.measure_streaming(setup)?;
+        seen.measure_waiting(setup)?;
     }
     let trip = |name: &str, value, against, bar| Figure {
         name: name.to_owned(),
@@ -133,29 +133,29 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
 impl Seen {
     /// Alternates two requests while a turn streams: a message for it, and the list of another session, which
     /// is empty.
-    fn streaming(&mut self, setup: &Setup) -> Result<()> {
+    fn measure_streaming(&mut self, setup: &Setup) -> Result<()> {
         let ours = setup.ours_steered()?;
-        let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+        let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
         let other = agent.new_session(&setup.cwd())?;
         for _ in 0..setup.injects / TURNS {
             let of = Of { session_id: &other };
-            let (seconds, _) = trip(&mut agent, "session/pending_injections", of)?;
+            let (seconds, _) = time_request(&mut agent, "session/pending_injections", of)?;
             self.rest.push(seconds);
         }
         agent.prompt(&session, "flood")?;
         let begun = Instant::now();
-        pass(&mut agent, UNDER_WAY)?;
+        read_lines(&mut agent, UNDER_WAY)?;
         let rate = UNDER_WAY as f64 / begun.elapsed().as_secs_f64();
         self.undisturbed.push(rate);
 
         let (begun, mut lines) = (Instant::now(), 0);
         for place in 0..setup.injects / TURNS {
-            lines += pass(&mut agent, between(2 * place))?;
+            lines += read_lines(&mut agent, updates_between(2 * place))?;
             let (seconds, answer) = inject(&mut agent, &session)?;
             self.inject.push(seconds);
-            lines += answer.lines + pass(&mut agent, between(2 * place + 1))?;
+            lines += answer.lines + read_lines(&mut agent, updates_between(2 * place + 1))?;
             let of = Of { session_id: &other };
-            let (seconds, answer) = trip(&mut agent, "session/pending_injections", of)?;
+            let (seconds, answer) = time_request(&mut agent, "session/pending_injections", of)?;
             self.list.push(seconds);
             lines += answer.lines;
         }
@@ -164,9 +164,9 @@ impl Seen {
         Ok(())
     }
 
-    fn waiting(&mut self, setup: &Setup) -> Result<()> {
+    fn measure_waiting(&mut self, setup: &Setup) -> Result<()> {
         let ours = setup.ours_steered()?;
-        let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+        let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
         agent.prompt(&session, "hold")?;
         for _ in 0..setup.injects / TURNS {
             let (seconds, _) = inject(&mut agent, &session)?;
@@ -178,12 +178,12 @@ impl Seen {
 
 /// Returns the number of updates between two requests: more than one write carries, and different each time, so
 /// that requests arrive at any moment of the stream.
-pub(super) fn between(place: usize) -> u64 {
+pub(super) fn updates_between(place: usize) -> u64 {
     2_000 + (place as u64 * 619) % 2_000
 }
 
 /// Reads this many lines.
-fn pass(agent: &mut Running, lines: u64) -> Result<u64> {
+fn read_lines(agent: &mut Running, lines: u64) -> Result<u64> {
     for _ in 0..lines {
         agent.lines.next()?.context("the agent ended in its turn")?;
     }
@@ -192,21 +192,21 @@ fn pass(agent: &mut Running, lines: u64) -> Result<u64> {
 
 fn inject(agent: &mut Running, session: &SessionId) -> Result<(f64, Drained)> {
     let inject = Inject::new(session, "steer");
-    let (seconds, answer) = trip(agent, "session/inject", inject)?;
+    let (seconds, answer) = time_request(agent, "session/inject", inject)?;
     let accepted: Accepted = serde_json::from_str(answer.result.get())?;
     ensure!(accepted.status == "accepted", "{}", answer.result);
     Ok((seconds, answer))
 }
 
 /// Sends a request and reads up to its response. Fails if the turn ends before.
-pub(super) fn trip(
+pub(super) fn time_request(
     agent: &mut Running,
     method: &'static str,
     params: impl Serialize,
 ) -> Result<(f64, Drained)> {
     let begun = Instant::now();
     let id = agent.send(method, params)?;
-    let answer = agent.lines.until_answer(id, |line| {
+    let answer = agent.lines.read_until_response(id, |line| {
         // Only the prompt has an open response.
         if line.starts_with(br#"{"jsonrpc":"2.0","id":"#) {
             bail!("the turn ended before the measurement did");

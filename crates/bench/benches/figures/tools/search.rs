@@ -9,7 +9,7 @@ use harn_tools::tool_search::{ToolIndex, ToolRanking};
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
-use super::timed;
+use super::time_work;
 use crate::{
     least,
     setup::Setup,
@@ -40,14 +40,14 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let mut built = Vec::new();
         let mut cold = Vec::new();
         for _ in 0..setup.searches {
-            floor.push(timed(|| {
+            floor.push(time_work(|| {
                 let hits = |finder: &memmem::Finder<'_>| finder.find_iter(text.as_bytes()).count();
                 black_box(finders.iter().map(hits).sum::<usize>());
             }));
-            built.push(timed(|| {
+            built.push(time_work(|| {
                 black_box(index.rank(ranking, black_box(query)));
             }));
-            cold.push(timed(|| {
+            cold.push(time_work(|| {
                 let index = ToolIndex::new(black_box(&tools));
                 black_box(index.rank(ranking, query));
             }));

@@ -15,7 +15,7 @@ use harn_runtime::Clock;
 use harn_tools::skills::{SkillPlaces, SkillRefresh, WorkspaceSkills};
 use tempfile::TempDir;
 
-use super::timed;
+use super::time_work;
 use crate::{
     least,
     setup::Setup,
@@ -44,13 +44,13 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let mut one = Vec::new();
     for round in 0..setup.walks {
         let mut read = Ok(());
-        floor.push(timed(|| read = disk.read()));
+        floor.push(time_work(|| read = disk.read()));
         read?;
 
-        let (clock, cwd) = (Arc::new(Ahead(Instant::now())), disk.at("home/ws"));
+        let (clock, cwd) = (Arc::new(Ahead(Instant::now())), disk.path_of("home/ws"));
         let places = disk.places();
         let mut found = None;
-        first.push(timed(|| {
+        first.push(time_work(|| {
             found = Some(WorkspaceSkills::find(places, &cwd, clock))
         }));
         let skills = found.filter(|skills| skills.registry().skills().len() == SKILLS);
@@ -59,12 +59,12 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         };
 
         let mut looked = SkillRefresh::default();
-        unchanged.push(timed(|| looked = skills.refresh()));
+        unchanged.push(time_work(|| looked = skills.refresh()));
         ensure!(!looked.changed && looked.files_read == 0, "{looked:?}");
 
         let files = &disk.files;
         fs::write(&files[round % SKILLS], text(round % SKILLS, round + 1))?;
-        one.push(timed(|| looked = skills.refresh()));
+        one.push(time_work(|| looked = skills.refresh()));
         ensure!(looked.changed && looked.files_read == 1, "{looked:?}");
     }
     let floor = Some(("read", least(&floor)));
@@ -107,22 +107,22 @@ impl Disk {
         Ok(Self { dir, files })
     }
 
-    fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+    fn path_of(&self, path: impl AsRef<Path>) -> PathBuf {
         self.dir.path().join(path)
     }
 
     fn places(&self) -> SkillPlaces {
         SkillPlaces {
-            cli: vec![self.at("cli")],
-            env: vec![self.at("env")],
-            user: Some(self.at("home/.harn/skills")),
-            system: vec![self.at("etc/skills"), self.at("config/skills")],
-            home: Some(self.at("home")),
+            cli: vec![self.path_of("cli")],
+            env: vec![self.path_of("env")],
+            user: Some(self.path_of("home/.harn/skills")),
+            system: vec![self.path_of("etc/skills"), self.path_of("config/skills")],
+            home: Some(self.path_of("home")),
         }
     }
 
     fn read(&self) -> Result<()> {
-        let manifest = self.at("home/ws/harn.toml");
+        let manifest = self.path_of("home/ws/harn.toml");
         for file in self.files.iter().chain(iter::once(&manifest)) {
             black_box(fs::read(file)?);
         }

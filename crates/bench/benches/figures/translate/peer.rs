@@ -25,7 +25,7 @@ struct Notification<'a> {
 
 impl Peer {
     /// Returns `None` when the SDK has no type for this line: it is an extension.
-    pub(crate) fn of(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let Line { params } = serde_json::from_slice(line).ok()?;
         Some(Self {
             line: line.to_vec(),
@@ -39,7 +39,7 @@ impl Peer {
     }
 
     /// Writes an existing notification directly to bytes.
-    pub(crate) fn typed(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_typed(&self, out: &mut Vec<u8>) -> Result<()> {
         let notification = Notification {
             jsonrpc: "2.0",
             method: "session/update",
@@ -52,7 +52,7 @@ impl Peer {
 
     /// The steps of `send_notification`, without its queues. A clone represents the building: it allocates as
     /// much as an agent would.
-    pub(crate) fn sdk(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_like_sdk(&self, out: &mut Vec<u8>) -> Result<()> {
         let notification = self.notification.clone();
         let (method, params) = notification
             .to_untyped_message()

@@ -25,14 +25,14 @@ struct ExplorePlanEntry {
 }
 
 impl ExplorePlanEntry {
-    fn of(parts: &[ExplorePart]) -> Self {
+    fn from_parts(parts: &[ExplorePart]) -> Self {
         let content = match parts {
             [first, .., last] => {
-                let (first, last) = (first.shown(), last.shown());
+                let (first, last) = (first.display_name(), last.display_name());
                 format!("Search {first} to {last} ({} in all)", parts.len())
             }
             parts => {
-                let names: Vec<_> = parts.iter().map(ExplorePart::shown).collect();
+                let names: Vec<_> = parts.iter().map(ExplorePart::display_name).collect();
                 format!("Search {}", names.concat())
             }
         };
@@ -56,7 +56,10 @@ impl<'a> ExplorePlan<'a> {
     /// Returns a plan for these parts, not shown yet.
     pub(super) fn new(cx: &'a TurnContext, parts: &[ExplorePart]) -> Self {
         let each = parts.len().div_ceil(MAX_ENTRIES).max(1);
-        let mut entries: Vec<_> = parts.chunks(each).map(ExplorePlanEntry::of).collect();
+        let mut entries: Vec<_> = parts
+            .chunks(each)
+            .map(ExplorePlanEntry::from_parts)
+            .collect();
         entries.push(ExplorePlanEntry {
             content: "Put the best places together".to_owned(),
             begun: false,
@@ -71,14 +74,14 @@ impl<'a> ExplorePlan<'a> {
     }
 
     /// Marks the entry of a part as begun.
-    pub(super) fn begins(&mut self, part: usize) {
+    pub(super) fn mark_begun(&mut self, part: usize) {
         if let Some(entry) = self.entries.get_mut(part / self.each) {
             entry.begun = true;
         }
     }
 
     /// Marks a part as done, also if it failed: a plan has no status for failure.
-    pub(super) fn ends(&mut self, part: usize) {
+    pub(super) fn mark_done(&mut self, part: usize) {
         if let Some(entry) = self.entries.get_mut(part / self.each) {
             entry.begun = true;
             entry.left = entry.left.saturating_sub(1);

@@ -17,11 +17,11 @@ use self::{
     part::{ExplorePart, SurveySlot},
 };
 use super::{
-    files::told,
-    markdown::{code, list},
+    files::separate_tool_failure,
+    markdown::{code, join_with_and},
     question::{ExploreAnswer, list_top},
-    results,
-    search::nothing,
+    result_limit,
+    search::describe_no_hits,
 };
 
 /// The number of folders that are searched at a time.
@@ -37,17 +37,17 @@ pub(super) fn explore<'a>(
     Box::pin(async move {
         let query = match SearchQuery::question(words) {
             // The question has only stop words: search for them.
-            query if query.is_empty() => SearchQuery::words_of(words),
+            query if query.is_empty() => SearchQuery::from_text(words),
             query => query,
         };
         if query.is_empty() {
-            return cx.say(nothing(&[words.to_owned()])).await;
+            return cx.say(describe_no_hits(&[words.to_owned()])).await;
         }
-        let top = match told(list_top(cx).await)? {
+        let top = match separate_tool_failure(list_top(cx).await)? {
             Ok(top) => top,
             Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
         };
-        let parts = ExplorePart::of(cx.cwd(), &top, cx.additional_directories());
+        let parts = ExplorePart::list_parts(cx.cwd(), &top, cx.additional_directories());
         if parts.is_empty() {
             return cx
                 .say("There is nothing to search in this workspace.")
@@ -55,13 +55,13 @@ pub(super) fn explore<'a>(
         }
         let mut board = ExplorePlan::new(cx, &parts);
         let gathered = gather(cx, &parts, &query, &mut board).await?;
-        let sum = gathered.sum(&parts);
+        let sum = gathered.summarize(&parts);
         if gathered.surveys.is_empty() {
             cx.say(sum).await?;
             return board.finish().await;
         }
         let workspace = Workspace::new(cx.cwd());
-        let found = workspace.rank(gathered.surveys, results(cx)).await;
+        let found = workspace.rank(gathered.surveys, result_limit(cx)).await;
         let found = found.map_err(|error: SearchError| AgentError::failed(error))?;
         let files = found.walked.files;
         let answer = ExploreAnswer::read(cx, &query, found).await?;
@@ -106,8 +106,8 @@ async fn gather(
         {
             match parts[at].start(cx, query).await {
                 Ok((worker, slot)) => {
-                    board.begins(at);
-                    running.spawn(async move { (at, slot, worker.finished().await) });
+                    board.mark_begun(at);
+                    running.spawn(async move { (at, slot, worker.wait_until_finished().await) });
                 }
                 Err(WorkerError::TurnOver) => return Err(AgentError::Cancelled),
                 // This server allows fewer workers: the remaining parts wait.
@@ -116,7 +116,7 @@ async fn gather(
                     at_once = running.len();
                 }
                 Err(error) => {
-                    board.ends(at);
+                    board.mark_done(at);
                     gathered.failed.push((at, error.to_string()));
                 }
             }
@@ -130,23 +130,23 @@ async fn gather(
         let Some(ended) = ended else {
             return Ok(gathered);
         };
-        gathered.take(parts, ended, board)?;
+        gathered.add(parts, ended, board)?;
         // Show workers that ended together in one update.
         while let Some(ended) = running.try_join_next() {
-            gathered.take(parts, ended, board)?;
+            gathered.add(parts, ended, board)?;
         }
     }
 }
 
 impl WorkerSurveys {
-    fn take(
+    fn add(
         &mut self,
         parts: &[ExplorePart],
         ended: Result<FinishedPart, JoinError>,
         board: &mut ExplorePlan<'_>,
     ) -> Result<(), AgentError> {
         let (at, slot, report) = ended.map_err(AgentError::failed)?;
-        board.ends(at);
+        board.mark_done(at);
         match slot.take() {
             Some(survey) if report.is_ok() => {
                 self.surveys.push(survey);
@@ -166,7 +166,7 @@ impl WorkerSurveys {
 
     /// Describes what was searched and what was not, to follow "Searched 3 files in "; a sentence of its own if
     /// every part failed.
-    fn sum(&self, parts: &[ExplorePart]) -> String {
+    fn summarize(&self, parts: &[ExplorePart]) -> String {
         let folders = match self.folders {
             1 => "1 folder".to_owned(),
             count => format!("{count} folders"),
@@ -185,12 +185,12 @@ impl WorkerSurveys {
         let more = failed.len().saturating_sub(NAMED);
         let named = failed.iter().take(NAMED);
         let mut named: Vec<_> = named
-            .map(|(at, reason)| format!("{} ({reason})", code(&parts[*at].shown())))
+            .map(|(at, reason)| format!("{} ({reason})", code(&parts[*at].display_name())))
             .collect();
         if more > 0 {
             named.push(format!("{more} more"));
         }
-        out.push_str(&format!(" Not searched: {}.", list(&named)));
+        out.push_str(&format!(" Not searched: {}.", join_with_and(&named)));
         out
     }
 }

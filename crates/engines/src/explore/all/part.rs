@@ -13,8 +13,8 @@ use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext, Worker, WorkerE
 use harn_tools::{SearchQuery, SearchScope as Searched, Survey, Workspace, short_item};
 
 use super::super::{
-    markdown::{code, list},
-    results,
+    markdown::{code, join_with_and},
+    result_limit,
     search::say_note,
     toolbox,
 };
@@ -33,7 +33,7 @@ pub(super) enum ExplorePart {
 impl ExplorePart {
     /// Returns the parts of a session: the entries of its workspace, folders with a trailing `/`, and its
     /// additional directories.
-    pub(super) fn of(cwd: &Path, top: &[String], directories: Vec<PathBuf>) -> Vec<Self> {
+    pub(super) fn list_parts(cwd: &Path, top: &[String], directories: Vec<PathBuf>) -> Vec<Self> {
         let has_files = top.iter().any(|name| !name.ends_with('/'));
         let folders = top.iter().filter_map(|name| name.strip_suffix('/'));
         let folders = folders.map(|name| Self::Folder(name.to_owned()));
@@ -48,7 +48,7 @@ impl ExplorePart {
     }
 
     /// Returns the name that a person sees.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         match self {
             Self::Folder(name) => format!("{name}/"),
             Self::Directory(path) => format!("{}/", path.display()),
@@ -92,13 +92,13 @@ impl ExplorePart {
             directories: cx.additional_directories(),
             part: self.clone(),
             query: query.clone(),
-            limit: results(cx),
+            limit: result_limit(cx),
             slot: slot.clone(),
         };
         let words = query.words().join(" ");
         let worker = cx
             .worker(self.name())
-            .task(format!("Search {} for \"{words}\"", self.shown()))
+            .task(format!("Search {} for \"{words}\"", self.display_name()))
             .cwd(self.folder())
             .agent(Arc::new(searcher))
             .start()
@@ -145,7 +145,7 @@ impl Agent for PartSearchAgent {
     /// A failed search fails the worker, with its reason.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let workspace = self.part.workspace(&self.root, &self.directories);
-        let part = Searched::of(&self.root, workspace);
+        let part = Searched::new(&self.root, workspace);
         let query = self.query.clone();
         let (found, survey) = toolbox(cx).search(cx, part, query, self.limit).await?;
         if let Some(survey) = survey {
@@ -153,8 +153,11 @@ impl Agent for PartSearchAgent {
         }
         if found.hits.is_empty() {
             let words: Vec<_> = self.query.words().iter().map(|word| code(word)).collect();
-            cx.say(format!("Nothing here mentions {}.\n", list(&words)))
-                .await?;
+            cx.say(format!(
+                "Nothing here mentions {}.\n",
+                join_with_and(&words)
+            ))
+            .await?;
         }
         for hit in &found.hits {
             cx.say(short_item(&hit.path, hit.line, &hit.text)).await?;
@@ -173,8 +176,11 @@ mod tests {
         let of = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
             let directories = ["/w", "/w/b", "/lib"].map(PathBuf::from);
-            let parts = ExplorePart::of(Path::new("/w"), &names, directories.to_vec());
-            parts.iter().map(ExplorePart::shown).collect::<Vec<_>>()
+            let parts = ExplorePart::list_parts(Path::new("/w"), &names, directories.to_vec());
+            parts
+                .iter()
+                .map(ExplorePart::display_name)
+                .collect::<Vec<_>>()
         };
         assert_eq!(
             of(&["a.md", "b/", "c/", "d"]),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn explained(path: &str, text: &str, line: usize) -> (Option<String>, Option<String>) {
+fn explain_line(path: &str, text: &str, line: usize) -> (Option<String>, Option<String>) {
     let lines: Vec<&str> = text.lines().collect();
     let Explanation { owner, text } = explain(path, &lines, line - 1);
     (owner, text)
@@ -54,47 +54,50 @@ fn source_is_explained_by_its_comments() {
         (4, some("", head)),
     ];
     for (line, expected) in table {
-        assert_eq!(explained("a.rs", RUST, line), expected, "line {line}");
+        assert_eq!(explain_line("a.rs", RUST, line), expected, "line {line}");
     }
 }
 
 #[test]
 fn python_is_explained_by_docstrings() {
     let text = "class Log:\n    \"\"\"Keeps lines.\"\"\"\n\n    def add(self, x):\n        # Adds one.\n        pass\n";
-    assert_eq!(explained("a.py", text, 1), some("", "Keeps lines."));
-    assert_eq!(explained("a.py", text, 5), some("", "Adds one."));
-    assert_eq!(explained("a.py", text, 6), some("add", ""));
+    assert_eq!(explain_line("a.py", text, 1), some("", "Keeps lines."));
+    assert_eq!(explain_line("a.py", text, 5), some("", "Adds one."));
+    assert_eq!(explain_line("a.py", text, 6), some("add", ""));
 }
 
 #[test]
 fn prose_is_explained_by_its_heading() {
     let text =
         "# Title\n\nWhat it is. More.\n\n## Usage\n\nRun it like\nthis. Then stop.\n\n## Empty\n";
-    assert_eq!(explained("a.md", text, 1), some("", "Title: What it is."));
-    assert_eq!(explained("a.md", text, 3), some("Title", "What it is."));
     assert_eq!(
-        explained("a.md", text, 5),
+        explain_line("a.md", text, 1),
+        some("", "Title: What it is.")
+    );
+    assert_eq!(explain_line("a.md", text, 3), some("Title", "What it is."));
+    assert_eq!(
+        explain_line("a.md", text, 5),
         some("", "Usage: Run it like this.")
     );
     assert_eq!(
-        explained("a.md", text, 8),
+        explain_line("a.md", text, 8),
         some("Usage", "Run it like this.")
     );
-    assert_eq!(explained("a.md", text, 10), some("", "Empty"));
+    assert_eq!(explain_line("a.md", text, 10), some("", "Empty"));
 }
 
 #[test]
 fn prose_explanation_omits_code_block_marks() {
     let text = "# Use\n\n```sh\nmake all\n```\n";
-    assert_eq!(explained("a.md", text, 4), some("Use", "make all"));
+    assert_eq!(explain_line("a.md", text, 4), some("Use", "make all"));
 }
 
 #[test]
 fn missing_line_has_no_explanation() {
-    assert_eq!(explained("a.rs", "", 1), (None, None));
-    assert_eq!(explained("a.rs", RUST, 99), (None, None));
+    assert_eq!(explain_line("a.rs", "", 1), (None, None));
+    assert_eq!(explain_line("a.rs", RUST, 99), (None, None));
     assert_eq!(excerpt("a.rs", &[], 0), 0..0);
-    assert_eq!(explained("a.rs", "//\n//\n", 1), (None, None));
+    assert_eq!(explain_line("a.rs", "//\n//\n", 1), (None, None));
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn dedent_removes_shared_indentation() {
 fn abbreviations_do_not_end_a_sentence() {
     let text = "// Kinds, e.g. one or i.e. two. The rest.\n";
     assert_eq!(
-        explained("a.go", text, 1),
+        explain_line("a.go", text, 1),
         some("", "Kinds, e.g. one or i.e. two.")
     );
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use harn_model::FsWatchEvent;
 
-use super::super::markdown::{code, list};
+use super::super::markdown::{code, join_with_and};
 
 /// The maximum number of files that a line names.
 const NAMED: usize = 8;
 
 /// Keeps the changes whose paths are allowed. A rename with one allowed path becomes a `create` or a `remove`.
-pub(super) fn readable(
+pub(super) fn retain_readable(
     events: Vec<FsWatchEvent>,
     allowed: impl Fn(&Path) -> bool,
 ) -> Vec<FsWatchEvent> {
@@ -36,7 +36,7 @@ pub(super) fn readable(
 }
 
 /// Describes the changes in one line.
-pub(super) fn line(events: &[FsWatchEvent]) -> String {
+pub(super) fn describe_changes(events: &[FsWatchEvent]) -> String {
     let mut parts = Vec::new();
     for (kind, done) in [
         ("modify", "changed"),
@@ -47,7 +47,7 @@ pub(super) fn line(events: &[FsWatchEvent]) -> String {
         let files = events.iter().filter(|event| event.kind == kind);
         let files: Vec<_> = files.filter_map(name).collect();
         if !files.is_empty() {
-            parts.push(format!("{done} {}", some_of(&files)));
+            parts.push(format!("{done} {}", list_some(&files)));
         }
     }
     let errors = events.iter().filter_map(|event| event.error.as_deref());
@@ -73,13 +73,13 @@ pub(super) fn reminder(events: &[FsWatchEvent]) -> Option<String> {
     let (there, gone): (Vec<_>, Vec<_>) = (there.collect(), gone.collect());
     let mut said = Vec::new();
     if !there.is_empty() {
-        let files = some_of(&there);
+        let files = list_some(&there);
         said.push(format!(
             "Changed on disk: {files}. Read again what you rely on."
         ));
     }
     if !gone.is_empty() {
-        said.push(format!("Gone from disk: {}.", some_of(&gone)));
+        said.push(format!("Gone from disk: {}.", list_some(&gone)));
     }
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -93,7 +93,7 @@ fn name(event: &FsWatchEvent) -> Option<String> {
     }
 }
 
-fn some_of<T: AsRef<str>>(files: &[T]) -> String {
+fn list_some<T: AsRef<str>>(files: &[T]) -> String {
     let mut named: Vec<_> = files
         .iter()
         .take(NAMED)
@@ -104,7 +104,7 @@ fn some_of<T: AsRef<str>>(files: &[T]) -> String {
         1 => named.push("1 more file".to_owned()),
         more => named.push(format!("{more} more files")),
     }
-    list(&named)
+    join_with_and(&named)
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
             event("remove", &["d.rs"]),
         ];
         assert_eq!(
-            line(&events),
+            describe_changes(&events),
             "Changed `a.rs` and `c.rs`; created `new.rs`; removed `d.rs`; renamed `old.rs` to ``b`.rs``."
         );
         assert_eq!(
@@ -145,9 +145,12 @@ mod tests {
             .map(|n| event("modify", &[&n.to_string()]))
             .collect();
         let named = "`0`, `1`, `2`, `3`, `4`, `5`, `6`, `7`";
-        assert_eq!(line(&many), format!("Changed {named} and 2 more files."));
         assert_eq!(
-            line(&many[..9]),
+            describe_changes(&many),
+            format!("Changed {named} and 2 more files.")
+        );
+        assert_eq!(
+            describe_changes(&many[..9]),
             format!("Changed {named} and 1 more file.")
         );
     }
@@ -159,7 +162,7 @@ mod tests {
             ..event("other", &["src"])
         };
         assert_eq!(
-            line(std::slice::from_ref(&trouble)),
+            describe_changes(std::slice::from_ref(&trouble)),
             "Note: the folder is gone."
         );
         assert_eq!(reminder(&[trouble]), None);
@@ -184,6 +187,6 @@ mod tests {
             event("create", &["e"]),
             event("other", &[]),
         ];
-        assert_eq!(readable(events, allowed), expected);
+        assert_eq!(retain_readable(events, allowed), expected);
     }
 }

@@ -7,11 +7,11 @@ use harn_tools::yaml::{YamlFault, YamlNode};
 
 use super::{
     super::{person::HitlStep, scenario::ScenarioStep},
-    MapFields, count, filled, number, text,
+    MapFields, count, non_empty_text, number, text,
 };
 
 /// Decodes a step that asks. Fields of other kinds are rejected first, so below they are always missing.
-pub(super) fn asked(
+pub(super) fn hitl_step(
     node: &YamlNode,
     kind: HitlKind,
     depth: usize,
@@ -36,9 +36,9 @@ pub(super) fn asked(
             Some("on_decline"),
         ),
     };
-    let fields = MapFields::of(node, kind.as_str(), names)?;
-    let subject = fields.required(subject, filled)?;
-    let choices = fields.each("choices", filled)?;
+    let fields = MapFields::parse(node, kind.as_str(), names)?;
+    let subject = fields.required(subject, non_empty_text)?;
+    let choices = fields.parse_list("choices", non_empty_text)?;
     let default = fields.optional("default", |node, what| {
         let default = text(node, what)?;
         if !choices.is_empty() && !choices.contains(&default) {
@@ -58,9 +58,9 @@ pub(super) fn asked(
         choices,
         default,
         args: fields.get("args").map(YamlNode::to_value),
-        reviewers: fields.each("reviewers", filled)?,
+        reviewers: fields.parse_list("reviewers", non_empty_text)?,
         quorum: fields.optional("quorum", quorum)?,
-        to: fields.optional("to", filled)?,
+        to: fields.optional("to", non_empty_text)?,
         deadline: deadline.map(Duration::from_millis),
         on_yes: fields.steps(on_yes, depth)?.unwrap_or_default(),
         on_no: on_no.flatten().unwrap_or_default(),

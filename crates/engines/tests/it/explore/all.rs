@@ -23,14 +23,14 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Returns the last event of each worker, by name.
-fn ends(turn: &Turn) -> BTreeMap<&str, WorkerEvent> {
+fn last_events(turn: &Turn) -> BTreeMap<&str, WorkerEvent> {
     let ends = turn.workers().into_iter();
     let ends = ends.filter(|update| update.event.is_terminal());
     ends.map(|update| (update.worker_name.as_str(), update.event))
         .collect()
 }
 
-fn spawned(turn: &Turn) -> Vec<&WorkerUpdate> {
+fn spawn_updates(turn: &Turn) -> Vec<&WorkerUpdate> {
     let steps = turn.workers().into_iter();
     steps
         .filter(|update| update.event == WorkerEvent::WorkerSpawned)
@@ -38,7 +38,7 @@ fn spawned(turn: &Turn) -> Vec<&WorkerUpdate> {
 }
 
 /// Returns the maximum number of workers that ran at a time.
-fn most_at_once(turn: &Turn) -> usize {
+fn max_running_workers(turn: &Turn) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     for update in turn.workers() {
         now = if update.event.is_running() {
@@ -64,7 +64,7 @@ fn plan_entries(turn: &Turn) -> Vec<String> {
         .collect()
 }
 
-async fn listed(hub: &Hub) -> usize {
+async fn count_sessions(hub: &Hub) -> usize {
     hub.list(SessionFilter::default(), None)
         .await
         .unwrap()
@@ -80,8 +80,11 @@ async fn one_worker_per_folder_yields_one_answer() {
 
     let done = WorkerEvent::WorkerCompleted;
     let expected = [("crates", done), ("docs", done), ("files on top", done)];
-    assert_eq!(ends(&turn), BTreeMap::from(expected));
-    let tasks: Vec<_> = spawned(&turn).iter().map(|w| &*w.worker_task).collect();
+    assert_eq!(last_events(&turn), BTreeMap::from(expected));
+    let tasks: Vec<_> = spawn_updates(&turn)
+        .iter()
+        .map(|w| &*w.worker_task)
+        .collect();
     let expected = [
         "Search crates/ for \"apple\"",
         "Search docs/ for \"apple\"",
@@ -139,10 +142,14 @@ async fn hits_have_the_order_of_a_single_search() {
 async fn worker_reports_its_folder_in_its_own_session() {
     let mut rig = Rig::new(FILES).await;
     let turn = rig.play("/explore-all apple").await;
-    assert_eq!(listed(&rig.hub).await, 1, "workers are not listed");
-    let crates = spawned(&turn)[0].metadata.child_run_id.clone().unwrap();
+    assert_eq!(count_sessions(&rig.hub).await, 1, "workers are not listed");
+    let crates = spawn_updates(&turn)[0]
+        .metadata
+        .child_run_id
+        .clone()
+        .unwrap();
     let child = rig.hub.open(&crates, None).await.unwrap();
-    assert_eq!(child.meta().directory, rig.at("crates"));
+    assert_eq!(child.meta().directory, rig.path_of("crates"));
     let mut events = child.subscribe(harn_model::Seq::ZERO);
     let mut said = String::new();
     while !said.contains("pie") {
@@ -162,7 +169,7 @@ async fn worker_reports_its_folder_in_its_own_session() {
 async fn answer_covers_one_folder_no_folder_and_no_hits() {
     let mut rig = Rig::new(&[("only/a.txt", "apple\n")]).await;
     let turn = rig.play("/explore-all apple").await;
-    assert_eq!(ends(&turn).len(), 1);
+    assert_eq!(last_events(&turn).len(), 1);
     assert!(turn.answer().contains("`only/a.txt:1`"));
     assert!(turn.answer().ends_with("Searched 1 file in 1 folder."));
 
@@ -205,8 +212,12 @@ async fn many_folders_run_eight_at_a_time_and_share_plan_entries() {
         .collect();
     let mut rig = Rig::new(&files).await;
     let turn = rig.play("/explore-all apple").await;
-    assert_eq!(ends(&turn).len(), 200);
-    assert!(most_at_once(&turn) <= 8, "{}", most_at_once(&turn));
+    assert_eq!(last_events(&turn).len(), 200);
+    assert!(
+        max_running_workers(&turn) <= 8,
+        "{}",
+        max_running_workers(&turn)
+    );
     let answer = turn.answer();
     assert!(
         answer.ends_with("Searched 200 files in 200 folders."),
@@ -226,15 +237,15 @@ async fn search_respects_a_lower_worker_limit() {
         .iter()
         .map(|name| (name.as_str(), "apple\n"))
         .collect();
-    let mut rig = Rig::with(&files, |config| config.max_workers = 2).await;
+    let mut rig = Rig::with_config(&files, |config| config.max_workers = 2).await;
     let turn = rig.play("/explore-all apple").await;
-    assert_eq!(most_at_once(&turn), 2);
+    assert_eq!(max_running_workers(&turn), 2);
     assert!(turn.answer().ends_with("Searched 9 files in 9 folders."));
 }
 
 #[tokio::test]
 async fn failed_folders_are_named_with_the_reason() {
-    let mut rig = Rig::with(FILES, |config| config.max_worker_depth = 0).await;
+    let mut rig = Rig::with_config(FILES, |config| config.max_worker_depth = 0).await;
     let turn = rig.play("/explore-all apple").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     let why = "workers are nested 0 deep already, which is the limit";
@@ -253,7 +264,7 @@ async fn failed_folders_are_named_with_the_reason() {
 #[tokio::test]
 async fn unreadable_workspace_is_reported_with_the_reason() {
     let mut rig = Rig::new(FILES).await;
-    fs::remove_dir_all(rig.at("")).unwrap();
+    fs::remove_dir_all(rig.path_of("")).unwrap();
     let why = "the folder cannot be read: No such file or directory (os error 2)";
     let turn = rig.play("/explore-all apple").await;
     assert_failed(turn.only_call().1, why);
@@ -268,7 +279,7 @@ async fn unreadable_workspace_is_reported_with_the_reason() {
 async fn unreadable_folder_fails_only_its_worker() {
     let mut rig = Rig::new(FILES).await;
     rig.put("locked/a.txt", "apple\n");
-    let locked = rig.at("locked");
+    let locked = rig.path_of("locked");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     let readable = fs::read_dir(&locked).is_ok();
     let turn = rig.play("/explore-all apple").await;
@@ -279,7 +290,7 @@ async fn unreadable_folder_fails_only_its_worker() {
         assert!(answer.ends_with("in 3 folders and on top."), "{answer}");
         return;
     }
-    assert_eq!(ends(&turn)["locked"], WorkerEvent::WorkerFailed);
+    assert_eq!(last_events(&turn)["locked"], WorkerEvent::WorkerFailed);
     let expected = "Searched 4 files in 2 folders and on top. Not searched: `locked/` (the folder \
                     cannot be read: Permission denied (os error 13)).";
     assert!(answer.ends_with(expected), "{answer}");
@@ -297,12 +308,12 @@ async fn a_cancel_ends_every_worker() {
         .begin(vec![ContentBlock::text("/explore-all apple")])
         .await;
     let mut turn = rig
-        .until(|event| matches!(event, AgentEvent::WorkerUpdate(_)))
+        .collect_until(|event| matches!(event, AgentEvent::WorkerUpdate(_)))
         .await;
     rig.session.cancel(id).await;
     turn.events.extend(rig.finish().await.events);
     assert_eq!(turn.stop_reason(), StopReason::Cancelled);
-    let started = spawned(&turn).len();
+    let started = spawn_updates(&turn).len();
     assert!(started < 200, "it was cancelled in the middle");
-    assert_eq!(ends(&turn).len(), started, "nobody is left at work");
+    assert_eq!(last_events(&turn).len(), started, "nobody is left at work");
 }

@@ -2,7 +2,7 @@
 
 use harn_model::{ErrorCategory, StopReason, ToolCallStatus, ToolKind};
 
-use crate::explore::rig::{Rig, assert_failed, shown};
+use crate::explore::rig::{Rig, assert_failed, shown_text};
 
 async fn rig() -> Rig {
     let long: String = (1..=100).map(|n| format!("line {n}\n")).collect();
@@ -109,12 +109,12 @@ async fn read_shows_a_file_or_a_part_of_it() {
     assert_eq!(call.kind, Some(ToolKind::Read));
     assert_eq!(
         call.locations[0].path,
-        rig.at("src/a.rs").display().to_string()
+        rig.path_of("src/a.rs").display().to_string()
     );
     assert_eq!(end.raw_output.as_ref().unwrap()["lines"], 2);
     let block = "```rust\nfn apple() {}\nfn pear() {}\n```\n";
     assert_eq!(turn.answer(), format!("`src/a.rs` has 2 lines:\n\n{block}"));
-    assert_eq!(shown(end), block);
+    assert_eq!(shown_text(end), block);
 
     let turn = rig.play("/read long.txt:50").await;
     assert_eq!(turn.only_call().0.locations[0].line, Some(50));
@@ -130,7 +130,7 @@ async fn read_shows_a_file_or_a_part_of_it() {
 
     let turn = rig.play("/read empty.txt").await;
     assert_eq!(turn.answer(), "`empty.txt` is empty.");
-    let absolute = rig.at("src/b.rs").display().to_string();
+    let absolute = rig.path_of("src/b.rs").display().to_string();
     let turn = rig.play(&format!("/read {absolute}")).await;
     assert!(
         turn.answer().starts_with("`src/b.rs` has 1 line:"),

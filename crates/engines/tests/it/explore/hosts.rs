@@ -8,7 +8,7 @@ use harn_runtime::{
 };
 use serde_json::Value;
 
-use crate::explore::rig::{Rig, assert_failed, shown};
+use crate::explore::rig::{Rig, assert_failed, shown_text};
 
 /// An editor with one unsaved text, which records the texts that were written through it.
 #[derive(Default)]
@@ -61,8 +61,8 @@ impl HostPort for Editor {
         if self.broken_terminal {
             return Err(HostError::Host("no terminal left".to_owned()));
         }
-        sink.terminal("term-1");
-        sink.output("not shown twice");
+        sink.on_terminal("term-1");
+        sink.on_output("not shown twice");
         // Yield so that the engine shows the terminal before the command ends.
         tokio::task::yield_now().await;
         Ok(CommandExit {
@@ -99,7 +99,7 @@ async fn answer_uses_unsaved_text_of_the_client() {
         answer.contains("1. `src/store.rs:5` — Keeps every apple."),
         "{answer}"
     );
-    let end = turn.end_of(turn.calls()[1]);
+    let end = turn.final_update(turn.calls()[1]);
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
 }
 
@@ -111,12 +111,12 @@ async fn write_uses_the_client() {
     })
     .await;
     let turn = rig.play_allowing("/write src/store.rs new").await;
-    let asked = &turn.asked().unwrap().tool_call.content;
+    let asked = &turn.permission_question().unwrap().tool_call.content;
     let [ToolContent::Diff { old_text, .. }] = &asked[..] else {
         panic!("{asked:?}");
     };
     assert_eq!(old_text.as_deref(), Some("unsaved"));
-    let path = rig.at("src/store.rs").display().to_string();
+    let path = rig.path_of("src/store.rs").display().to_string();
     assert_eq!(*editor.written.lock().unwrap(), [(path, "new".to_owned())]);
     assert!(rig.get("src/store.rs").unwrap().contains("Keeps apples"));
 
@@ -140,7 +140,7 @@ async fn run_uses_the_terminal_of_the_client() {
             .any(|update| update.content.as_ref() == Some(&terminal))
     );
     let (_, end) = turn.only_call();
-    assert_eq!(shown(end), "```\n-c make all\n```\n\nexit code 0\n");
+    assert_eq!(shown_text(end), "```\n-c make all\n```\n\nexit code 0\n");
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::explore::rig::{Rig, Turn, assert_failed};
 
-fn refused() -> Decision {
+fn rejection() -> Decision {
     Decision::Rejected {
         option_id: Some("reject_once".to_owned()),
         reason: None,
@@ -18,14 +18,18 @@ fn refused() -> Decision {
 
 fn diff(rig: &Rig, path: &str, old: Option<&str>, new: &str) -> ToolContent {
     ToolContent::Diff {
-        path: rig.at(path).display().to_string(),
+        path: rig.path_of(path).display().to_string(),
         old_text: old.map(str::to_owned),
         new_text: new.to_owned(),
     }
 }
 
 fn asked_content(turn: &Turn) -> Vec<ToolContent> {
-    turn.asked().unwrap().tool_call.content.clone()
+    turn.permission_question()
+        .unwrap()
+        .tool_call
+        .content
+        .clone()
 }
 
 #[tokio::test]
@@ -40,7 +44,7 @@ async fn an_allowed_change_is_shown_and_made() {
     assert_eq!(call.raw_input["path"], "notes.md");
     assert_eq!(
         call.locations[0].path,
-        rig.at("notes.md").display().to_string()
+        rig.path_of("notes.md").display().to_string()
     );
     assert_eq!(end.status, ToolCallStatus::Completed);
     assert_eq!(end.content.as_deref(), Some(&[expected][..]));
@@ -68,7 +72,7 @@ async fn a_new_file_has_no_old_text() {
 async fn a_refused_change_is_not_made() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     let turn = rig
-        .play_answering("/write notes.md new", refused(), |_| ())
+        .play_answering("/write notes.md new", rejection(), |_| ())
         .await;
     assert_eq!(rig.get("notes.md").as_deref(), Some("old"));
     let (_, end) = turn.only_call();
@@ -83,7 +87,7 @@ async fn a_cancel_while_asking_ends_the_turn() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     for prompt in ["/write notes.md new", "/run touch made"] {
         let id = rig.begin(vec![ContentBlock::text(prompt)]).await;
-        rig.until(|event| matches!(event, harn_model::AgentEvent::PermissionAsked(_)))
+        rig.collect_until(|event| matches!(event, harn_model::AgentEvent::PermissionAsked(_)))
             .await;
         rig.session.cancel(id).await;
         let turn = rig.finish().await;
@@ -140,10 +144,10 @@ async fn file_changed_while_asking_is_not_overwritten() {
 #[tokio::test]
 async fn forbidden_paths_fail_without_a_question() {
     let mut rig = Rig::new(&[("src/a.rs", "x")]).await;
-    std::fs::create_dir(rig.at(".git")).unwrap();
+    std::fs::create_dir(rig.path_of(".git")).unwrap();
     let outside = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(outside.path(), rig.at("out")).unwrap();
-    std::fs::write(rig.at("binary"), b"a\0b").unwrap();
+    std::os::unix::fs::symlink(outside.path(), rig.path_of("out")).unwrap();
+    std::fs::write(rig.path_of("binary"), b"a\0b").unwrap();
     for (path, words) in [
         ("../x", "outside the session's directories"),
         (
@@ -164,10 +168,10 @@ async fn forbidden_paths_fail_without_a_question() {
         );
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
-    assert_eq!(std::fs::read(rig.at("binary")).unwrap(), b"a\0b");
+    assert_eq!(std::fs::read(rig.path_of("binary")).unwrap(), b"a\0b");
 }
 
-fn rewritten(args: serde_json::Value) -> Decision {
+fn allow_with_args(args: serde_json::Value) -> Decision {
     Decision::Allowed {
         option_id: "allow_once".to_owned(),
         args: Some(args),
@@ -177,7 +181,7 @@ fn rewritten(args: serde_json::Value) -> Decision {
 #[tokio::test]
 async fn arguments_of_the_answer_are_written_and_shown() {
     let mut rig = Rig::new(&[("notes.md", "old"), ("other.md", "there")]).await;
-    let answer = rewritten(json!({"path": "other.md", "content": "theirs"}));
+    let answer = allow_with_args(json!({"path": "other.md", "content": "theirs"}));
     let turn = rig
         .play_answering("/write notes.md mine", answer, |_| ())
         .await;
@@ -204,7 +208,7 @@ async fn answer_cannot_write_to_a_forbidden_path() {
         (json!({"content": "theirs"}), "not those of a file"),
     ] {
         let turn = rig
-            .play_answering("/write notes.md mine", rewritten(args), |_| ())
+            .play_answering("/write notes.md mine", allow_with_args(args), |_| ())
             .await;
         assert_failed(turn.only_call().1, words);
     }
@@ -215,12 +219,12 @@ async fn answer_cannot_write_to_a_forbidden_path() {
 #[tokio::test]
 async fn command_of_the_answer_is_run() {
     let mut rig = Rig::new(&[]).await;
-    let answer = rewritten(json!({"command": "touch theirs"}));
+    let answer = allow_with_args(json!({"command": "touch theirs"}));
     let turn = rig.play_answering("/run touch mine", answer, |_| ()).await;
     assert_eq!(turn.answer(), "`touch theirs` ended well (exit code 0).");
     assert_eq!(rig.get("mine"), None);
     assert_eq!(rig.get("theirs").as_deref(), Some(""));
-    let nothing = rewritten(json!({"cmd": "touch theirs"}));
+    let nothing = allow_with_args(json!({"cmd": "touch theirs"}));
     let turn = rig.play_answering("/run touch mine", nothing, |_| ()).await;
     assert_failed(turn.only_call().1, "the arguments have no command");
 }
@@ -230,11 +234,11 @@ async fn accept_edits_and_auto_modes_do_not_ask() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     rig.session.set_mode("accept-edits").await.unwrap();
     let turn = rig.play("/write notes.md new").await;
-    assert!(turn.asked().is_none());
+    assert!(turn.permission_question().is_none());
     assert_eq!(rig.get("notes.md").as_deref(), Some("new"));
     rig.session.set_mode("auto").await.unwrap();
     let turn = rig.play("/run cat notes.md").await;
-    assert!(turn.asked().is_none());
+    assert!(turn.permission_question().is_none());
     assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
 }
 
@@ -245,7 +249,7 @@ async fn message_during_a_turn_is_answered_next() {
     rig.begin(vec![ContentBlock::text("/write b.txt pear")])
         .await;
     let asked = rig
-        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
     let actor = Actor {
         client_id: "test".to_owned(),
@@ -257,8 +261,8 @@ async fn message_during_a_turn_is_answered_next() {
         .session
         .inject(DeliveryMode::FinishStep, said, actor, |_| ());
     said.await.unwrap();
-    let ask = asked.asked().unwrap().ask_id.clone();
-    rig.session.answer(ask, refused()).await;
+    let ask = asked.permission_question().unwrap().ask_id.clone();
+    rig.session.answer(ask, rejection()).await;
     let turn = rig.finish().await;
     assert_eq!(
         turn.answer(),

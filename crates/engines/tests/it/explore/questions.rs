@@ -9,7 +9,7 @@ use harn_model::{
 };
 use harn_runtime::PromptError;
 
-use crate::explore::rig::{Rig, assert_failed, shown};
+use crate::explore::rig::{Rig, assert_failed, shown_text};
 
 const STORE: &str = "\
 //! Where apples are kept.
@@ -41,18 +41,28 @@ async fn question_is_answered_with_excerpts() {
     assert!(kinds[1..].iter().all(|kind| *kind == Some(ToolKind::Read)));
 
     let calls = turn.calls();
-    let end = turn.end_of(calls[0]);
+    let end = turn.final_update(calls[0]);
     assert_eq!(end.status, ToolCallStatus::Completed);
     let raw = end.raw_output.as_ref().unwrap();
     assert_eq!(raw["files_searched"], 3);
     assert_eq!(raw["hits"][0]["path"], "src/store.rs");
     assert_eq!(raw["hits"][0]["line"], 6);
-    assert!(shown(end).contains("- `src/store.rs:6`"), "{}", shown(end));
+    assert!(
+        shown_text(end).contains("- `src/store.rs:6`"),
+        "{}",
+        shown_text(end)
+    );
     let location = &end.locations.as_ref().unwrap()[0];
-    assert_eq!(location.path, rig.at("src/store.rs").display().to_string());
+    assert_eq!(
+        location.path,
+        rig.path_of("src/store.rs").display().to_string()
+    );
     assert_eq!(location.line, Some(6));
     assert_eq!(calls[1].locations[0].line, Some(6));
-    assert_eq!(turn.end_of(calls[1]).status, ToolCallStatus::Completed);
+    assert_eq!(
+        turn.final_update(calls[1]).status,
+        ToolCallStatus::Completed
+    );
 
     let answer = turn.answer();
     assert!(
@@ -197,7 +207,7 @@ fn link(uri: String) -> ContentBlock {
 #[tokio::test]
 async fn linked_files_are_read_first() {
     let mut rig = Rig::new(&[("src/store.rs", STORE), ("b.txt", "an apple\n")]).await;
-    let store = rig.at("src/store.rs").display().to_string();
+    let store = rig.path_of("src/store.rs").display().to_string();
     let blocks = vec![
         ContentBlock::text("how are apples stored in "),
         link(format!("file://{store}")),
@@ -210,7 +220,7 @@ async fn linked_files_are_read_first() {
     assert_eq!(titles[1], "Read /etc/hostname");
     assert!(titles[2].starts_with("Search for"), "{titles:?}");
     assert_failed(
-        turn.end_of(turn.calls()[1]),
+        turn.final_update(turn.calls()[1]),
         "outside the session's directories",
     );
     let answer = turn.answer();
@@ -281,8 +291,8 @@ async fn nothing_outside_the_workspace_is_found() {
     let mut rig = Rig::new(&[("src/a.rs", "fn a() {}\n")]).await;
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret.txt"), "the unicorn\n").unwrap();
-    symlink(outside.path(), rig.at("out")).unwrap();
-    symlink(outside.path().join("secret.txt"), rig.at("leak.txt")).unwrap();
+    symlink(outside.path(), rig.path_of("out")).unwrap();
+    symlink(outside.path().join("secret.txt"), rig.path_of("leak.txt")).unwrap();
     for prompt in ["where is the unicorn?", "/find unicorn"] {
         let turn = rig.play(prompt).await;
         assert!(

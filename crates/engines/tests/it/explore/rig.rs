@@ -54,11 +54,14 @@ pub(crate) struct Rig {
 impl Rig {
     /// Creates a session in a workspace with these files.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
-        Self::with(files, |_| ()).await
+        Self::with_config(files, |_| ()).await
     }
 
     /// Like [`Rig::new`], with other limits.
-    pub(crate) async fn with(files: &[(&str, &str)], limits: impl FnOnce(&mut HubConfig)) -> Self {
+    pub(crate) async fn with_config(
+        files: &[(&str, &str)],
+        limits: impl FnOnce(&mut HubConfig),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("workspace");
         fs::create_dir(&root).unwrap();
@@ -93,20 +96,20 @@ impl Rig {
     }
 
     /// Returns the absolute path of a file in the workspace.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn path_of(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
     /// Writes a file into the workspace.
     pub(crate) fn put(&self, path: &str, text: &str) {
-        let path = self.at(path);
+        let path = self.path_of(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     /// Returns the content of a file in the workspace, or `None` if it is missing.
     pub(crate) fn get(&self, path: &str) -> Option<String> {
-        fs::read_to_string(self.at(path)).ok()
+        fs::read_to_string(self.path_of(path)).ok()
     }
 
     pub(crate) async fn begin(&mut self, blocks: Vec<ContentBlock>) -> TurnId {
@@ -122,7 +125,10 @@ impl Rig {
     pub(crate) async fn play_blocks(&mut self, blocks: Vec<ContentBlock>) -> Turn {
         self.begin(blocks).await;
         let turn = self.finish().await;
-        assert!(turn.asked().is_none(), "nothing may be asked here");
+        assert!(
+            turn.permission_question().is_none(),
+            "nothing may be asked here"
+        );
         turn
     }
 
@@ -135,9 +141,9 @@ impl Rig {
     ) -> Turn {
         self.begin(vec![ContentBlock::text(prompt)]).await;
         let mut turn = self
-            .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+            .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
             .await;
-        let ask = turn.asked().unwrap().ask_id.clone();
+        let ask = turn.permission_question().unwrap().ask_id.clone();
         meanwhile(self);
         self.session.answer(ask, decision).await;
         turn.events.extend(self.finish().await.events);
@@ -154,12 +160,12 @@ impl Rig {
 
     /// Collects events to the end of the turn.
     pub(crate) async fn finish(&mut self) -> Turn {
-        self.until(|event| matches!(event, AgentEvent::TurnEnded(_)))
+        self.collect_until(|event| matches!(event, AgentEvent::TurnEnded(_)))
             .await
     }
 
     /// Collects events until one matches, and the rest of its batch.
-    pub(crate) async fn until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
+    pub(crate) async fn collect_until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
         let mut turn = Turn { events: Vec::new() };
         while !turn.events.iter().any(&fits) {
             let Ok(batch) = self.events.next().await else {
@@ -223,11 +229,11 @@ impl Turn {
         let [call] = calls[..] else {
             panic!("there is not one call: {calls:?}");
         };
-        (call, self.end_of(call))
+        (call, self.final_update(call))
     }
 
     /// Returns the update that ended a call.
-    pub(crate) fn end_of(&self, call: &ToolCall) -> &ToolCallUpdate {
+    pub(crate) fn final_update(&self, call: &ToolCall) -> &ToolCallUpdate {
         let mut ends = self.updates().into_iter().filter(|update| {
             update.tool_call_id == call.tool_call_id && update.status.is_terminal()
         });
@@ -266,7 +272,7 @@ impl Turn {
     }
 
     /// Returns the first permission question, if there is one.
-    pub(crate) fn asked(&self) -> Option<&harn_model::PermissionAsked> {
+    pub(crate) fn permission_question(&self) -> Option<&harn_model::PermissionAsked> {
         self.events.iter().find_map(|event| match event {
             AgentEvent::PermissionAsked(ask) => Some(&**ask),
             _ => None,
@@ -275,7 +281,7 @@ impl Turn {
 }
 
 /// Returns the text that an update shows.
-pub(crate) fn shown(update: &ToolCallUpdate) -> String {
+pub(crate) fn shown_text(update: &ToolCallUpdate) -> String {
     let texts = update
         .content
         .iter()

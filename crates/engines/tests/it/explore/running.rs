@@ -6,7 +6,7 @@ use harn_model::{
     AgentEvent, ContentBlock, Decision, ErrorCategory, StopReason, ToolCallStatus, ToolKind, TurnId,
 };
 
-use crate::explore::rig::{Rig, Turn, assert_failed, shown};
+use crate::explore::rig::{Rig, Turn, assert_failed, shown_text};
 
 #[tokio::test]
 async fn successful_command_completes_its_call() {
@@ -16,10 +16,10 @@ async fn successful_command_completes_its_call() {
     assert_eq!(call.kind, Some(ToolKind::Execute));
     assert_eq!(call.title.as_deref(), Some("cat a.txt; echo pear >&2"));
     assert_eq!(call.raw_input["command"], "cat a.txt; echo pear >&2");
-    let ask = turn.asked().unwrap();
+    let ask = turn.permission_question().unwrap();
     assert_eq!(ask.tool_call.raw_input, call.raw_input);
     assert_eq!(end.status, ToolCallStatus::Completed);
-    assert_eq!(shown(end), "```\napple\npear\n```\n\nexit code 0\n");
+    assert_eq!(shown_text(end), "```\napple\npear\n```\n\nexit code 0\n");
     let raw = end.raw_output.as_ref().unwrap();
     assert_eq!(
         (&raw["exit_code"], &raw["truncated"]),
@@ -39,7 +39,7 @@ async fn failed_command_fails_only_its_call() {
     let (_, end) = turn.only_call();
     assert_failed(end, "exit code 3");
     assert_eq!(end.error_category, Some(ErrorCategory::ToolError));
-    assert!(shown(end).contains("oh\n"), "{}", shown(end));
+    assert!(shown_text(end).contains("oh\n"), "{}", shown_text(end));
     assert_eq!(turn.answer(), "`echo oh; exit 3` failed: exit code 3.");
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 
@@ -53,7 +53,7 @@ async fn long_output_keeps_its_end() {
     let command = "/run i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
     let turn = rig.play_allowing(command).await;
     let (_, end) = turn.only_call();
-    let text = shown(end);
+    let text = shown_text(end);
     assert!(
         text.starts_with("The end of the output:"),
         "{}",
@@ -64,7 +64,7 @@ async fn long_output_keeps_its_end() {
     assert!(
         turn.updates()
             .iter()
-            .all(|update| shown(update).len() < 33 * 1024)
+            .all(|update| shown_text(update).len() < 33 * 1024)
     );
     assert_eq!(end.raw_output.as_ref().unwrap()["truncated"], true);
 }
@@ -91,24 +91,24 @@ async fn a_refused_command_is_not_run() {
 async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>) {
     let id = rig.begin(vec![ContentBlock::text(command)]).await;
     let asked = rig
-        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
     let allowed = Decision::Allowed {
         option_id: "allow_once".to_owned(),
         args: None,
     };
-    let ask = asked.asked().unwrap().ask_id.clone();
+    let ask = asked.permission_question().unwrap().ask_id.clone();
     rig.session.answer(ask, allowed).await;
     let pids = move |event: &AgentEvent| -> Vec<u32> {
         match event {
             AgentEvent::ToolCallUpdate(update) => {
-                let text = shown(update);
+                let text = shown_text(update);
                 text.lines().filter_map(|line| line.parse().ok()).collect()
             }
             _ => Vec::new(),
         }
     };
-    let turn: Turn = rig.until(|event| pids(event).len() == count).await;
+    let turn: Turn = rig.collect_until(|event| pids(event).len() == count).await;
     let pids = turn
         .events
         .iter()
@@ -118,7 +118,7 @@ async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>)
 }
 
 /// Returns whether a process runs; a zombie does not.
-fn runs(pid: u32) -> bool {
+fn is_running(pid: u32) -> bool {
     let look = std::process::Command::new("/bin/sh")
         .arg("-c")
         .arg(format!("kill -0 {pid}"))
@@ -130,8 +130,8 @@ fn runs(pid: u32) -> bool {
 }
 
 /// Waits until none of the processes runs; only the test's own time limit bounds it.
-async fn gone(pids: &[u32]) {
-    while pids.iter().any(|pid| runs(*pid)) {
+async fn wait_until_gone(pids: &[u32]) {
+    while pids.iter().any(|pid| is_running(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -140,14 +140,14 @@ async fn gone(pids: &[u32]) {
 async fn cancel_kills_the_command() {
     let mut rig = Rig::new(&[]).await;
     let (id, pids) = start(&mut rig, "/run echo $$; exec sleep 600", 1).await;
-    assert!(runs(pids[0]));
+    assert!(is_running(pids[0]));
     rig.session.cancel(id).await;
     let turn = rig.finish().await;
     assert_eq!(turn.stop_reason(), StopReason::Cancelled);
     let end = *turn.updates().last().unwrap();
     assert_failed(end, "cancelled");
     assert_eq!(end.error_category, Some(ErrorCategory::Cancelled));
-    gone(&pids).await;
+    wait_until_gone(&pids).await;
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn cancel_kills_the_children_of_the_command() {
     let family = "/run echo $$; sleep 600 & echo $!; \
                   sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait";
     let (id, pids) = start(&mut rig, family, 3).await;
-    assert!(pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    assert!(pids.iter().all(|pid| is_running(*pid)), "{pids:?}");
     rig.session.cancel(id).await;
     assert_eq!(rig.finish().await.stop_reason(), StopReason::Cancelled);
-    gone(&pids).await;
+    wait_until_gone(&pids).await;
 }

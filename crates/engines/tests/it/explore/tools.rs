@@ -10,7 +10,7 @@ use harn_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::explore::rig::{Rig, assert_failed, shown};
+use crate::explore::rig::{Rig, assert_failed, shown_text};
 
 /// A host that lends two tools.
 struct Bench;
@@ -94,7 +94,7 @@ async fn a_tool_of_the_host_is_called_after_asking() {
     assert_eq!(call.raw_input, json!({"unit": "a"}));
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
     let result = "```json\n{\n  \"called\": \"ide.format\",\n  \"with\": {\n    \"unit\": \"a\"\n  }\n}\n```\n";
-    assert_eq!(shown(end), result);
+    assert_eq!(shown_text(end), result);
     assert_eq!(
         turn.answer(),
         format!("`ide.format` ended well.\n\n{result}")
@@ -153,7 +153,7 @@ async fn wrong_tool_calls_are_reported_with_the_reason() {
 #[tokio::test]
 async fn session_without_equipment_has_the_built_in_tools() {
     let files = [("a.rs", "fn apple() {}\n")];
-    let mut rig = Rig::with(&files, |config| config.equip = Arc::new(NoEquipment)).await;
+    let mut rig = Rig::with_config(&files, |config| config.equip = Arc::new(NoEquipment)).await;
     rig.session.set_host(Arc::new(Bench));
     let turn = rig.play("/tools").await;
     assert!(turn.answer().starts_with("9 tools"), "{}", turn.answer());

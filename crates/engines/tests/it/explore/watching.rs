@@ -27,7 +27,7 @@ async fn say(rig: &Rig, text: &str) {
 
 /// Puts a file into the workspace in one step, so that there is one change.
 fn put(rig: &Rig, path: &str, text: &str) {
-    let (beside, path) = (rig.at("../beside"), rig.at(path));
+    let (beside, path) = (rig.path_of("../beside"), rig.path_of(path));
     fs::write(&beside, text).unwrap();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::rename(&beside, &path).unwrap();
@@ -41,20 +41,20 @@ fn is_idle(event: &AgentEvent) -> bool {
 async fn watch(rig: &mut Rig, glob: &str) -> Turn {
     rig.begin(vec![ContentBlock::text(format!("/watch {glob}"))])
         .await;
-    rig.until(is_idle).await
+    rig.collect_until(is_idle).await
 }
 
 /// Collects events until the watch has reported changes and is idle again.
-async fn changes(rig: &mut Rig) -> Turn {
+async fn collect_changes(rig: &mut Rig) -> Turn {
     let is_change = |event: &AgentEvent| matches!(event, AgentEvent::FsWatch { .. });
-    let mut turn = rig.until(is_change).await;
+    let mut turn = rig.collect_until(is_change).await;
     if !turn.events.last().is_some_and(is_idle) {
-        turn.events.extend(rig.until(is_idle).await.events);
+        turn.events.extend(rig.collect_until(is_idle).await.events);
     }
     turn
 }
 
-fn told(turn: &Turn) -> Vec<(&str, &FsWatchEvent)> {
+fn watch_events(turn: &Turn) -> Vec<(&str, &FsWatchEvent)> {
     let told = turn.events.iter().filter_map(|event| match event {
         AgentEvent::FsWatch {
             subscription_id,
@@ -97,14 +97,14 @@ async fn change_is_reported_and_becomes_a_reminder() {
     // The first file does not match the glob.
     put(&rig, "c.md", "four\n");
     put(&rig, "src/a.rs", "changed\n");
-    let turn = changes(&mut rig).await;
+    let turn = collect_changes(&mut rig).await;
     assert_eq!(turn.answer(), "Changed `src/a.rs`.\n\n");
-    let told = told(&turn);
+    let told = watch_events(&turn);
     let [(watch, event)] = told[..] else {
         panic!("{told:?}");
     };
     assert_eq!(event.relative_paths, ["src/a.rs"]);
-    assert_eq!(event.paths, [rig.at("src/a.rs").display().to_string()]);
+    assert_eq!(event.paths, [rig.path_of("src/a.rs").display().to_string()]);
     let kept = reminders(&turn);
     let [kept] = kept[..] else {
         panic!("{kept:?}");
@@ -121,8 +121,8 @@ async fn change_is_reported_and_becomes_a_reminder() {
     assert_eq!(turn.events.iter().filter(|e| rendered(e)).count(), 1);
 
     // The next reminder replaces it, and the watch continues.
-    fs::remove_file(rig.at("src/b.rs")).unwrap();
-    let turn = changes(&mut rig).await;
+    fs::remove_file(rig.path_of("src/b.rs")).unwrap();
+    let turn = collect_changes(&mut rig).await;
     assert_eq!(turn.answer(), "Removed `src/b.rs`.\n\n");
     assert_eq!(reminders(&turn)[0].body, "Gone from disk: src/b.rs.");
     assert!(turn.events.iter().any(|event| matches!(
@@ -135,7 +135,7 @@ async fn change_is_reported_and_becomes_a_reminder() {
 async fn cancel_ends_the_watch() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig.begin(vec![ContentBlock::text("/watch *")]).await;
-    rig.until(is_idle).await;
+    rig.collect_until(is_idle).await;
     rig.session.cancel(turn).await;
     assert_eq!(rig.finish().await.stop_reason(), StopReason::Cancelled);
     assert!(rig.play("/help").await.answer().contains("/watch"));
@@ -146,12 +146,15 @@ async fn message_during_a_watch_is_answered() {
     let mut rig = Rig::new(&[("README.md", "# Pears\n"), ("a.txt", "one\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/read README.md").await;
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert_eq!(turn.titles(), ["Read README.md"]);
     assert!(turn.answer().contains("# Pears"), "{}", turn.answer());
     // The watch continues.
     put(&rig, "b.txt", "new\n");
-    assert_eq!(changes(&mut rig).await.answer(), "Created `b.txt`.\n\n");
+    assert_eq!(
+        collect_changes(&mut rig).await.answer(),
+        "Created `b.txt`.\n\n"
+    );
     say(&rig, "/unwatch").await;
     let end = rig.finish().await;
     assert_eq!(end.answer(), "No longer watching `*.txt`.\n\n");
@@ -165,18 +168,18 @@ async fn new_watch_replaces_the_old_one_unless_it_fails() {
     let mut rig = Rig::new(&[("a.txt", "one\n"), ("b.md", "two\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/watch ../*").await;
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert_failed(turn.only_call().1, "leads out of the workspace");
     let answer = turn.answer();
     assert!(answer.starts_with("Not watched: "), "{answer}");
     assert!(answer.ends_with(" Still watching `*.txt`.\n\n"), "{answer}");
     put(&rig, "a.txt", "changed\n");
-    let turn = changes(&mut rig).await;
+    let turn = collect_changes(&mut rig).await;
     assert_eq!(turn.answer(), "Changed `a.txt`.\n\n");
-    let first = told(&turn)[0].0.to_owned();
+    let first = watch_events(&turn)[0].0.to_owned();
 
     say(&rig, "/watch *.md").await;
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert!(
         turn.answer()
             .starts_with("Watching `*.md`: 1 file matches."),
@@ -185,9 +188,9 @@ async fn new_watch_replaces_the_old_one_unless_it_fails() {
     );
     put(&rig, "a.txt", "changed again\n");
     put(&rig, "b.md", "changed\n");
-    let turn = changes(&mut rig).await;
+    let turn = collect_changes(&mut rig).await;
     assert_eq!(turn.answer(), "Changed `b.md`.\n\n");
-    assert_ne!(told(&turn)[0].0, first, "it is another watch");
+    assert_ne!(watch_events(&turn)[0].0, first, "it is another watch");
 }
 
 #[tokio::test]
@@ -201,11 +204,11 @@ async fn watch_reports_files_created_later() {
     );
     put(&rig, "new/deep/a.rs", "one\n");
     assert_eq!(
-        changes(&mut rig).await.answer(),
+        collect_changes(&mut rig).await.answer(),
         "Created `new/deep/a.rs`.\n\n"
     );
     rig.session.resume().await;
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert_eq!(
         turn.answer(),
         "Still watching `new/**/*.rs`: 1 file matches.\n\n"
@@ -240,7 +243,7 @@ async fn reminder_of_a_client_is_reported() {
         SystemReminder::new("", "Lunch is ready"),
     );
     rig.session.remind(mode, reminder, actor()).await.unwrap();
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert_eq!(turn.answer(), "Reminded: Lunch is ready\n\n");
 }
 
@@ -255,7 +258,7 @@ impl RuleBook for Book {
         Ok(Vec::new())
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         false
     }
 
@@ -268,7 +271,7 @@ impl RuleBook for Book {
     }
 }
 
-fn book(rules: &str) -> Arc<Book> {
+fn fixed_rules(rules: &str) -> Arc<Book> {
     let rules = ToolApprovalPolicy::from_toml("rules", rules).and_then(|rules| rules.compile());
     Arc::new(Book(Arc::new(rules.unwrap())))
 }
@@ -279,7 +282,7 @@ async fn watch_does_not_count_unreadable_files() {
     let files = [(".env", "one\n"), ("secret/key", "two\n"), ("a", "three\n")];
     // Existing and missing files look the same.
     for glob in [".env", ".envy", "secret/k*", "secret/none"] {
-        let mut rig = Rig::with(&files, |config| config.rules = book(rules)).await;
+        let mut rig = Rig::with_config(&files, |config| config.rules = fixed_rules(rules)).await;
         let opening = watch(&mut rig, glob).await;
         let (_, end) = opening.only_call();
         assert_eq!(end.raw_output.as_ref().unwrap()["files"], 0, "{glob}");
@@ -288,7 +291,7 @@ async fn watch_does_not_count_unreadable_files() {
         let answer = opening.answer();
         assert!(answer.starts_with(&format!("Watching {sum}.")), "{answer}");
     }
-    let mut rig = Rig::with(&files, |config| config.rules = book(rules)).await;
+    let mut rig = Rig::with_config(&files, |config| config.rules = fixed_rules(rules)).await;
     let opening = watch(&mut rig, "**").await;
     assert!(
         opening
@@ -299,27 +302,27 @@ async fn watch_does_not_count_unreadable_files() {
     );
     put(&rig, "secret/more", "four\n");
     put(&rig, "b", "five\n");
-    assert_eq!(changes(&mut rig).await.answer(), "Created `b`.\n\n");
+    assert_eq!(collect_changes(&mut rig).await.answer(), "Created `b`.\n\n");
     rig.session.resume().await;
-    let turn = rig.until(is_idle).await;
+    let turn = rig.collect_until(is_idle).await;
     assert_eq!(turn.answer(), "Still watching `**`: 2 files match.\n\n");
 }
 
 #[tokio::test]
 async fn watch_does_not_report_unreadable_files() {
-    let book = book("[[rules]]\ndeny = { path = \"secret/*\" }");
+    let book = fixed_rules("[[rules]]\ndeny = { path = \"secret/*\" }");
     let files = [
         ("secret/key", "one\n"),
         ("secret/old", "two\n"),
         ("a", "three\n"),
     ];
-    let mut rig = Rig::with(&files, |config| config.rules = book).await;
+    let mut rig = Rig::with_config(&files, |config| config.rules = book).await;
     watch(&mut rig, "**").await;
     put(&rig, "secret/key", "swordfish\n");
     put(&rig, "secret/new", "swordfish\n");
-    fs::remove_file(rig.at("secret/old")).unwrap();
+    fs::remove_file(rig.path_of("secret/old")).unwrap();
     put(&rig, "a", "changed\n");
-    let mut seen = changes(&mut rig).await;
+    let mut seen = collect_changes(&mut rig).await;
     // By now the watch has received every change, in one burst or several.
     say(&rig, "/unwatch").await;
     seen.events.extend(rig.finish().await.events);
@@ -327,8 +330,8 @@ async fn watch_does_not_report_unreadable_files() {
     assert!(journal.contains("Changed `a`."), "{journal}");
     assert!(!journal.contains("secret"), "{journal}");
 
-    let book = self::book("[[rules]]\ndeny = { tool = \"watch_files\" }");
-    let mut rig = Rig::with(&files, |config| config.rules = book).await;
+    let book = self::fixed_rules("[[rules]]\ndeny = { tool = \"watch_files\" }");
+    let mut rig = Rig::with_config(&files, |config| config.rules = book).await;
     let turn = rig.play("/watch **").await;
     assert!(
         turn.answer().starts_with("Not watched: "),

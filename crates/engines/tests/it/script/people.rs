@@ -27,11 +27,11 @@ turns:
 "#;
 
 /// Plays a turn, answers its question and returns the text of the agent.
-async fn said(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> String {
+async fn play_and_answer(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> String {
     let mut rig = Rig::new(SCENARIO).await;
     rig.prompt(prompt).await;
     let asked = |event: &AgentEvent| matches!(event, AgentEvent::HitlRequested { .. });
-    rig.until(asked).await;
+    rig.collect_until(asked).await;
     let open = rig.session.open_hitl();
     let id = open[0].request_id.clone();
     for answer in answers {
@@ -43,10 +43,12 @@ async fn said(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> Stri
         taken.expect("an answer that counts");
     }
     if unavailable {
-        rig.session.hitl_unavailable(&id, "nobody is there").await;
+        rig.session
+            .report_hitl_unavailable(&id, "nobody is there")
+            .await;
     }
     let ended = |event: &AgentEvent| matches!(event, AgentEvent::TurnEnded(_));
-    let events = rig.until(ended).await;
+    let events = rig.collect_until(ended).await;
     let said = events.iter().filter_map(|event| match event {
         AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
         _ => None,
@@ -68,27 +70,36 @@ async fn the_answer_decides_which_steps_follow() {
         answer: Some("9090".into()),
         ..HitlResponse::default()
     };
-    assert_eq!(said("question", &[port], false).await, "thanks.");
-    assert_eq!(said("approval", &[vote("ada", true)], false).await, "yes.");
-    assert_eq!(said("approval", &[vote("ada", false)], false).await, "no.");
+    assert_eq!(play_and_answer("question", &[port], false).await, "thanks.");
+    assert_eq!(
+        play_and_answer("approval", &[vote("ada", true)], false).await,
+        "yes."
+    );
+    assert_eq!(
+        play_and_answer("approval", &[vote("ada", false)], false).await,
+        "no."
+    );
     let both = [vote("ada", true), vote("grace", true)];
-    assert_eq!(said("dual", &both, false).await, "yes.");
+    assert_eq!(play_and_answer("dual", &both, false).await, "yes.");
     let split = [vote("ada", true), vote("grace", false)];
-    assert_eq!(said("dual", &split, false).await, "no.");
+    assert_eq!(play_and_answer("dual", &split, false).await, "no.");
     let accepted = HitlResponse {
         reviewer: Some("grace".to_owned()),
         accepted: Some(true),
         ..HitlResponse::default()
     };
-    assert_eq!(said("escalation", &[accepted], false).await, "yes.");
+    assert_eq!(
+        play_and_answer("escalation", &[accepted], false).await,
+        "yes."
+    );
 }
 
 #[tokio::test]
 async fn turn_without_an_answer_ends_unless_on_none_has_steps() {
     let question = "Which port?\n- 8080\n- 9090";
-    let played = said("question", &[], true).await;
+    let played = play_and_answer("question", &[], true).await;
     assert_eq!(played, format!("{question}well."));
-    let ended = said("approval", &[], true).await;
+    let ended = play_and_answer("approval", &[], true).await;
     assert_eq!(
         ended,
         "May this be done: deploy?\n\nWith {\"to\":\"production\"}"

@@ -45,7 +45,7 @@ fn is_chunk(event: &AgentEvent) -> bool {
 
 async fn answer_next(rig: &mut Rig, option_id: &str) -> String {
     let asked = rig
-        .until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
+        .collect_until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
         .await;
     let ask = asked.iter().find_map(|event| match event {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
@@ -74,7 +74,7 @@ async fn the_example_plays() {
         {"type":"agent_message_chunk","content":"word ","message_id":"message-3"}
         {"type":"session_info","title":"where is a.rs?"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.turn("where is a.rs?").await);
+    "#]].assert_eq(&rig.play_turn("where is a.rs?").await);
 }
 
 /// Emits every event of the journal fixture: each is written unchanged or is reserved for the runtime.
@@ -99,7 +99,7 @@ async fn every_event_can_be_emitted_or_is_refused() {
         }
     }
     let emitted = format!("[{}]", steps.join(", "));
-    let turn = Rig::new(&scenario(&emitted)).await.turn("go").await;
+    let turn = Rig::new(&scenario(&emitted)).await.play_turn("go").await;
     // The runtime numbers messages, adds the audit of calls and workers, and adds times.
     let as_given = |mut event: Value| {
         if let Some(fields) = event.as_object_mut() {
@@ -144,21 +144,21 @@ async fn every_event_can_be_emitted_or_is_refused() {
 async fn await_cancel_waits_for_the_cancel() {
     let mut rig = Rig::new(EXAMPLE).await;
     let turn = rig.prompt("slow please").await;
-    rig.until(is_chunk).await;
+    rig.collect_until(is_chunk).await;
     rig.session.cancel(turn).await;
     expect![[r#"
         {"type":"session_info","title":"slow please"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
     "#]]
-    .assert_eq(&rig.rest().await);
+    .assert_eq(&rig.finish_turn().await);
 }
 
 #[tokio::test]
 async fn tour_plays_twice_in_one_session() {
-    let mut rig = Rig::of(tour()).await;
-    let first = rig.turn("go").await;
+    let mut rig = Rig::from_agent(tour()).await;
+    let first = rig.play_turn("go").await;
     assert!(first.contains(r#""tool_call_id":"look-turn-1""#), "{first}");
-    let second = rig.turn("go").await;
+    let second = rig.play_turn("go").await;
     assert!(
         second.contains(r#""tool_call_id":"look-turn-2""#),
         "{second}"
@@ -168,7 +168,7 @@ async fn tour_plays_twice_in_one_session() {
 
 #[tokio::test]
 async fn an_allowed_ask_is_completed_after_its_steps() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     rig.prompt("write it down").await;
     let asked = answer_next(&mut rig, "allow_once").await;
     expect![[r#"
@@ -184,12 +184,12 @@ async fn an_allowed_ask_is_completed_after_its_steps() {
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace"}}
         {"type":"session_info","title":"write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&(asked + &rig.rest().await));
+    "#]].assert_eq(&(asked + &rig.finish_turn().await));
 }
 
 #[tokio::test]
 async fn rejected_ask_plays_its_on_reject_steps() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     rig.prompt("/write it down").await;
     answer_next(&mut rig, "reject_once").await;
     expect![[r#"
@@ -199,14 +199,14 @@ async fn rejected_ask_plays_its_on_reject_steps() {
         {"type":"agent_message_chunk","content":"Then I leave it.","message_id":"message-3"}
         {"type":"session_info","title":"/write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.rest().await);
+    "#]].assert_eq(&rig.finish_turn().await);
 }
 
 #[tokio::test]
 async fn a_cancelled_ask_ends_the_turn() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     let turn = rig.prompt("write it down").await;
-    rig.until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
+    rig.collect_until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
         .await;
     rig.session.cancel(turn).await;
     expect![[r#"
@@ -214,7 +214,7 @@ async fn a_cancelled_ask_ends_the_turn() {
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"write_file","title":"Write NOTES.md","status":"failed","error":"the turn was cancelled","error_category":"cancelled","duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace"}}
         {"type":"session_info","title":"write it down"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"cancelled"}
-    "#]].assert_eq(&rig.rest().await);
+    "#]].assert_eq(&rig.finish_turn().await);
 }
 
 #[tokio::test]
@@ -234,18 +234,18 @@ async fn a_stop_inside_an_ask_completes_it() {
         {"type":"tool_call_update","tool_call_id":"call-1","tool_name":"w","title":"w","status":"completed","raw_output":{"ok":true},"duration_ms":0,"execution_duration_ms":0,"audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace"}}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"refusal"}
-    "#]].assert_eq(&(asked + &rig.rest().await));
+    "#]].assert_eq(&(asked + &rig.finish_turn().await));
 }
 
 #[tokio::test]
 async fn a_turn_can_fail() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     expect![[r#"
         {"type":"turn_started","message_id":"message-1","prompt":[{"type":"text","text":"fail, please"}]}
         {"type":"agent_message_chunk","content":"This will not end well.","message_id":"message-2"}
         {"type":"session_info","title":"fail, please"}
         {"type":"turn_ended","outcome":"failed","message":"the scenario said so"}
-    "#]].assert_eq(&rig.turn("fail, please").await);
+    "#]].assert_eq(&rig.play_turn("fail, please").await);
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn a_turn_without_a_stop_ends() {
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
     "#]]
-    .assert_eq(&rig.turn("go").await);
+    .assert_eq(&rig.play_turn("go").await);
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn every_stop_reason_can_be_played() {
         "cancelled",
     ] {
         let steps = format!("[{{repeat: {{times: 9, steps: [{{stop: {reason}}}]}}}}]");
-        let turn = Rig::new(&scenario(&steps)).await.turn("go").await;
+        let turn = Rig::new(&scenario(&steps)).await.play_turn("go").await;
         let end =
             format!(r#"{{"type":"turn_ended","outcome":"stopped","stop_reason":"{reason}"}}"#);
         assert_eq!(turn.lines().last(), Some(end.as_str()));
@@ -286,15 +286,15 @@ async fn prompt_without_a_matching_turn_gets_the_patterns() {
         {"type":"agent_message_chunk","content":"The scenario \"narrow\" has no turn for \"one two three four five six seven eight …\". It knows prompts that match `^a`, `b$`.","message_id":"message-2"}
         {"type":"session_info","title":"one two three four five six seven eight nine"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.turn("one two three four five six seven eight nine").await);
+    "#]].assert_eq(&rig.play_turn("one two three four five six seven eight nine").await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn sleep_waits_for_its_duration() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     rig.prompt("wait").await;
     let begin = tokio::time::Instant::now();
-    let turn = rig.rest().await;
+    let turn = rig.finish_turn().await;
     assert_eq!(begin.elapsed().as_millis(), 1500);
     assert_eq!(turn.matches("tick ").count(), 3);
 }
@@ -304,9 +304,9 @@ async fn a_cancel_ends_a_sleep() {
     let mut rig = Rig::new(&scenario("[{say: a}, {sleep_ms: 3600000}, {say: never}]")).await;
     let begin = tokio::time::Instant::now();
     let turn = rig.prompt("go").await;
-    rig.until(is_chunk).await;
+    rig.collect_until(is_chunk).await;
     rig.session.cancel(turn).await;
-    let rest = rig.rest().await;
+    let rest = rig.finish_turn().await;
     assert!(begin.elapsed() < Duration::from_secs(1));
     expect![[r#"
         {"type":"session_info","title":"go"}
@@ -321,10 +321,10 @@ async fn only_the_deadline_stops_steps_after_await_cancel() {
                  {sleep_ms: 3600000}, {say: never}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     let turn = rig.prompt("go").await;
-    rig.until(is_chunk).await;
+    rig.collect_until(is_chunk).await;
     let begin = tokio::time::Instant::now();
     rig.session.cancel(turn).await;
-    let rest = rig.rest().await;
+    let rest = rig.finish_turn().await;
     assert_eq!(begin.elapsed().as_secs(), 5);
     expect![[r#"
         {"type":"agent_message_chunk","content":"bye","message_id":"message-2"}
@@ -338,7 +338,7 @@ async fn only_the_deadline_stops_steps_after_await_cancel() {
 async fn repeats_nest_and_keep_count() {
     let steps =
         "[{repeat: {times: 3, steps: [{say: a}, {repeat: {times: 2, steps: [{say: b}]}}]}}]";
-    let turn = Rig::new(&scenario(steps)).await.turn("go").await;
+    let turn = Rig::new(&scenario(steps)).await.play_turn("go").await;
     assert_eq!(turn.matches(r#""content":"a""#).count(), 3);
     assert_eq!(turn.matches(r#""content":"b""#).count(), 6);
 }
@@ -346,16 +346,16 @@ async fn repeats_nest_and_keep_count() {
 #[tokio::test]
 async fn a_long_repeat_arrives_whole_and_a_cancel_ends_it() {
     let steps = "[{repeat: {times: 20000, steps: [{say: w}]}}]";
-    let turn = Rig::new(&scenario(steps)).await.turn("go").await;
+    let turn = Rig::new(&scenario(steps)).await.play_turn("go").await;
     assert_eq!(turn.matches(r#""content":"w""#).count(), 20_000);
 
     let steps =
         "[{repeat: {times: 10000000, steps: [{repeat: {times: 10000000, steps: [{say: w}]}}]}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     let turn = rig.prompt("go").await;
-    rig.until(is_chunk).await;
+    rig.collect_until(is_chunk).await;
     rig.session.cancel(turn).await;
-    let end = rig.rest().await;
+    let end = rig.finish_turn().await;
     let end = end.lines().last().unwrap_or_default();
     assert_eq!(
         end,
@@ -378,7 +378,7 @@ async fn a_host_tool_is_a_visible_call() {
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.turn("go").await);
+    "#]].assert_eq(&rig.play_turn("go").await);
 }
 
 #[tokio::test]
@@ -394,7 +394,7 @@ async fn a_host_without_tools_fails_the_call_not_the_turn() {
         {"type":"agent_message_chunk","content":"done","message_id":"message-2"}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.turn("go").await);
+    "#]].assert_eq(&rig.play_turn("go").await);
 }
 
 #[tokio::test]
@@ -413,9 +413,9 @@ async fn a_host_call_is_a_visible_call_too() {
         {"type":"tool_call_update","tool_call_id":"call-2","tool_name":"gone","title":"gone","status":"failed","error":"the host answered: there is no such operation","error_category":"host_bridge_error","duration_ms":0,"execution_duration_ms":0,"executor":"host_bridge","audit":{"session_id":"session-1","parent_session_id":null,"run_id":"turn-1","worker_id":null,"execution_kind":"run","mutation_scope":"apply_workspace"}}
         {"type":"session_info","title":"go"}
         {"type":"turn_ended","outcome":"stopped","stop_reason":"end_turn"}
-    "#]].assert_eq(&rig.turn("go").await);
+    "#]].assert_eq(&rig.play_turn("go").await);
     let mut rig = Rig::new(&scenario(&steps)).await;
-    let turn = rig.turn("go").await;
+    let turn = rig.play_turn("go").await;
     assert_eq!(
         turn.matches("the host does not offer operations").count(),
         2,
@@ -425,23 +425,25 @@ async fn a_host_call_is_a_visible_call_too() {
 
 #[tokio::test]
 async fn read_only_mode_refuses_without_a_question() {
-    let mut rig = Rig::of(tour()).await;
+    let mut rig = Rig::from_agent(tour()).await;
     let set = rig.session.set_mode("read-only").await;
     set.expect("a mode there is");
-    let turn = rig.turn("write").await;
+    let turn = rig.play_turn("write").await;
     assert!(!turn.contains("permission_asked"), "{turn}");
     assert!(turn.contains("Then I leave it."), "{turn}");
 }
 
 /// Returns the calls of a turn, each with whether it asked for permission.
-async fn asked(steps: &str) -> Vec<(String, bool)> {
+async fn calls_with_questions(steps: &str) -> Vec<(String, bool)> {
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.session.set_host(Arc::new(ToolHost));
     rig.prompt("go").await;
     let mut calls = Vec::new();
     loop {
         let events = rig
-            .until(|e| matches!(e, AgentEvent::PermissionAsked(_) | AgentEvent::TurnEnded(_)))
+            .collect_until(|e| {
+                matches!(e, AgentEvent::PermissionAsked(_) | AgentEvent::TurnEnded(_))
+            })
             .await;
         for event in events {
             match event {
@@ -474,7 +476,7 @@ async fn host_operation_with_side_effects_is_asked_about() {
         .iter()
         .map(|(op, _)| format!("{{host_call: {{op: {op}}}}}"))
         .collect();
-    let seen = asked(&format!(
+    let seen = calls_with_questions(&format!(
         "[{}, {{host_tool: {{name: dice}}}}]",
         steps.join(", ")
     ))

@@ -30,15 +30,19 @@ impl Rig {
             Ok(agent) => agent,
             Err(error) => panic!("{error}"),
         };
-        Self::of(agent).await
+        Self::from_agent(agent).await
     }
 
-    pub(crate) async fn of(agent: ScriptAgent) -> Self {
+    pub(crate) async fn from_agent(agent: ScriptAgent) -> Self {
         let store = Arc::new(MemoryStore::default());
-        Self::begin(agent, store, Arc::default()).await
+        Self::create_session(agent, store, Arc::default()).await
     }
 
-    async fn begin(agent: ScriptAgent, store: Arc<dyn Store>, ids: Arc<CountedIds>) -> Self {
+    async fn create_session(
+        agent: ScriptAgent,
+        store: Arc<dyn Store>,
+        ids: Arc<CountedIds>,
+    ) -> Self {
         let hub = hub(agent, store, ids);
         let new = NewSession {
             cwd: "/".into(),
@@ -60,7 +64,10 @@ impl Rig {
     }
 
     /// Collects the events up to one that `last` accepts.
-    pub(crate) async fn until(&mut self, last: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
+    pub(crate) async fn collect_until(
+        &mut self,
+        last: impl Fn(&AgentEvent) -> bool,
+    ) -> Vec<AgentEvent> {
         let mut seen = Vec::new();
         loop {
             let delivery = self.events.next().await.expect("a session that goes on");
@@ -72,15 +79,17 @@ impl Rig {
     }
 
     /// Returns the rest of the turn, one line per event.
-    pub(crate) async fn rest(&mut self) -> String {
-        let rest = self.until(|e| matches!(e, AgentEvent::TurnEnded(_))).await;
+    pub(crate) async fn finish_turn(&mut self) -> String {
+        let rest = self
+            .collect_until(|e| matches!(e, AgentEvent::TurnEnded(_)))
+            .await;
         lines(&rest)
     }
 
     /// Plays a whole turn and returns it, one line per event.
-    pub(crate) async fn turn(&mut self, prompt: &str) -> String {
+    pub(crate) async fn play_turn(&mut self, prompt: &str) -> String {
         self.prompt(prompt).await;
-        self.rest().await
+        self.finish_turn().await
     }
 }
 
@@ -101,7 +110,7 @@ impl Kept {
     /// Creates a session that plays a scenario.
     pub(crate) async fn rig(&self, scenario: &str) -> Rig {
         let (agent, store) = self.parts(scenario);
-        Rig::begin(agent, store, self.ids.clone()).await
+        Rig::create_session(agent, store, self.ids.clone()).await
     }
 
     /// Opens the session of a rig again, as another process would.

@@ -31,8 +31,8 @@ async fn interrupt(rig: &Rig, body: &str) {
 }
 
 /// Waits until the turn waits at a question.
-async fn asked(rig: &mut Rig) -> String {
-    rig.until(|event| matches!(event, AgentEvent::HitlRequested { .. }))
+async fn wait_for_question(rig: &mut Rig) -> String {
+    rig.collect_until(|event| matches!(event, AgentEvent::HitlRequested { .. }))
         .await;
     rig.session.open_hitl()[0].request_id.clone()
 }
@@ -45,7 +45,7 @@ fn is_end(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::TurnEnded(_))
 }
 
-fn said(events: &[AgentEvent]) -> String {
+fn agent_text(events: &[AgentEvent]) -> String {
     let said = events.iter().filter_map(|event| match event {
         AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
         _ => None,
@@ -53,7 +53,7 @@ fn said(events: &[AgentEvent]) -> String {
     said.collect()
 }
 
-fn woken(events: &[AgentEvent]) -> Vec<WakeReason> {
+fn wake_reasons(events: &[AgentEvent]) -> Vec<WakeReason> {
     let woken = events.iter().filter_map(|event| match event {
         AgentEvent::Daemon(DaemonChange::Woke { reason }) => Some(*reason),
         _ => None,
@@ -82,15 +82,15 @@ async fn message_ends_a_wait_and_the_next_step_reports_it() {
     let steps = "[{repeat: {times: 2, steps: [{idle: {}}, {tell_delivered: {}}]}}, {say: bye}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
-    rig.until(is_idle).await;
+    rig.collect_until(is_idle).await;
     inject(&rig, DeliveryMode::FinishStep, "left").await;
-    let first = rig.until(is_idle).await;
-    assert_eq!(said(&first), "message: left\n\n");
+    let first = rig.collect_until(is_idle).await;
+    assert_eq!(agent_text(&first), "message: left\n\n");
     // A wait is an end of the agent's work, so a message for the end is delivered too.
     inject(&rig, DeliveryMode::AuditOnly, "right").await;
-    let rest = rig.until(is_end).await;
-    assert_eq!(said(&rest), "message: right\n\nbye");
-    assert_eq!(woken(&rest), [WakeReason::Message]);
+    let rest = rig.collect_until(is_end).await;
+    assert_eq!(agent_text(&rest), "message: right\n\nbye");
+    assert_eq!(wake_reasons(&rest), [WakeReason::Message]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,9 +98,12 @@ async fn watched_change_or_timer_ends_a_wait() {
     let steps = "[{idle: {every_ms: 20, until_ms: 10}}, {idle: {every_ms: 10, until_ms: 20}}, {tell_delivered: {}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
-    let played = rig.until(is_end).await;
-    assert_eq!(woken(&played), [WakeReason::Watch, WakeReason::Timer]);
-    assert_eq!(said(&played), "", "nothing was delivered");
+    let played = rig.collect_until(is_end).await;
+    assert_eq!(
+        wake_reasons(&played),
+        [WakeReason::Watch, WakeReason::Timer]
+    );
+    assert_eq!(agent_text(&played), "", "nothing was delivered");
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,13 +111,16 @@ async fn watchdog_ends_a_turn_of_fruitless_waits() {
     let steps = "[{repeat: {times: 9, steps: [{idle: {every_ms: 10, watchdog: 2}}]}}, {say: no}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
-    let played = rig.until(is_end).await;
-    assert_eq!(woken(&played), [WakeReason::Timer, WakeReason::Timer]);
+    let played = rig.collect_until(is_end).await;
+    assert_eq!(
+        wake_reasons(&played),
+        [WakeReason::Timer, WakeReason::Timer]
+    );
     assert!(played.iter().any(|event| matches!(
         event,
         AgentEvent::Daemon(DaemonChange::WatchdogTripped { attempts: 2, .. })
     )));
-    assert_eq!(said(&played), "");
+    assert_eq!(agent_text(&played), "");
     assert_eq!(stop_reason(&played), Some(StopReason::EndTurn));
 }
 
@@ -122,10 +128,10 @@ async fn watchdog_ends_a_turn_of_fruitless_waits() {
 async fn a_cancel_ends_a_wait_and_the_turn() {
     let mut rig = Rig::new(&scenario("[{idle: {}}, {say: no}]")).await;
     let turn = rig.prompt("go").await;
-    rig.until(is_idle).await;
+    rig.collect_until(is_idle).await;
     rig.session.cancel(turn).await;
-    let rest = rig.until(is_end).await;
-    assert_eq!(said(&rest), "");
+    let rest = rig.collect_until(is_end).await;
+    assert_eq!(agent_text(&rest), "");
     assert_eq!(stop_reason(&rest), Some(StopReason::Cancelled));
 }
 
@@ -142,13 +148,13 @@ const DISPATCH: &str = "[
 async fn dispatch(interrupts: bool) -> (String, Vec<AgentEvent>) {
     let mut rig = Rig::new(&scenario(DISPATCH)).await;
     rig.prompt("go").await;
-    let id = asked(&mut rig).await;
+    let id = wait_for_question(&mut rig).await;
     if interrupts {
         interrupt(&rig, "stop that").await;
     }
-    rig.session.hitl_unavailable(&id, "nobody").await;
-    let rest = rig.until(is_end).await;
-    let text = said(&rest);
+    rig.session.report_hitl_unavailable(&id, "nobody").await;
+    let rest = rig.collect_until(is_end).await;
+    let text = agent_text(&rest);
     (text.trim_start_matches('?').to_owned(), rest)
 }
 
@@ -171,12 +177,12 @@ async fn steer_is_delivered_at_its_seam_and_not_as_a_prompt() {
                  {seam: post_tool_dispatch}, {tell_delivered: {}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
-    let id = asked(&mut rig).await;
+    let id = wait_for_question(&mut rig).await;
     inject(&rig, DeliveryMode::FinishStep, "one").await;
     inject(&rig, DeliveryMode::FinishStep, "two").await;
-    rig.session.hitl_unavailable(&id, "nobody").await;
-    let rest = rig.until(is_end).await;
-    assert_eq!(said(&rest), "?onmessage: one\n\nmessage: two\n\n");
+    rig.session.report_hitl_unavailable(&id, "nobody").await;
+    let rest = rig.collect_until(is_end).await;
+    assert_eq!(agent_text(&rest), "?onmessage: one\n\nmessage: two\n\n");
 }
 
 #[tokio::test]
@@ -186,9 +192,9 @@ async fn own_reminder_is_delivered_at_the_next_seam() {
                  {remind: {body: \"Be kind\"}}, {seam: turn_start}, {tell_delivered: {}}, {seam: turn_start}, {tell_delivered: {}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
-    let played = rig.until(is_end).await;
+    let played = rig.collect_until(is_end).await;
     assert_eq!(
-        said(&played),
+        agent_text(&played),
         "reminder: Be brief\n\nreminder: Be kind\n\n",
         "each once"
     );
@@ -223,32 +229,38 @@ async fn steered_scenario_plays() {
     const FILE: &str = include_str!("../../../../../fixtures/scenarios/steered.yaml");
     let mut rig = Rig::new(FILE).await;
     rig.prompt("/remind").await;
-    let played = rig.until(is_end).await;
-    assert_eq!(said(&played), "reminder: Be brief\n\n");
+    let played = rig.collect_until(is_end).await;
+    assert_eq!(agent_text(&played), "reminder: Be brief\n\n");
     rig.prompt("/tools").await;
-    assert_eq!(said(&rig.until(is_end).await), "Done.");
+    assert_eq!(agent_text(&rig.collect_until(is_end).await), "Done.");
     rig.prompt("/tools").await;
-    rig.until(|event| matches!(event, AgentEvent::ToolCall(_)))
+    rig.collect_until(|event| matches!(event, AgentEvent::ToolCall(_)))
         .await;
     interrupt(&rig, "wait").await;
     inject(&rig, DeliveryMode::FinishStep, "and look left").await;
-    let played = rig.until(is_end).await;
+    let played = rig.collect_until(is_end).await;
     let told = "reminder: wait\n\nmessage: and look left\n\nDone.";
-    assert_eq!(said(&played), told);
+    assert_eq!(agent_text(&played), told);
     rig.prompt("/doze").await;
-    let played = rig.until(is_end).await;
-    assert_eq!(woken(&played), [WakeReason::Timer; 5]);
+    let played = rig.collect_until(is_end).await;
+    assert_eq!(wake_reasons(&played), [WakeReason::Timer; 5]);
     let turn = rig.prompt("/stay").await;
-    rig.until(is_idle).await;
+    rig.collect_until(is_idle).await;
     inject(&rig, DeliveryMode::FinishStep, "hello").await;
-    assert_eq!(said(&rig.until(is_idle).await), "message: hello\n\n");
+    assert_eq!(
+        agent_text(&rig.collect_until(is_idle).await),
+        "message: hello\n\n"
+    );
     rig.session.cancel(turn).await;
     assert_eq!(
-        stop_reason(&rig.until(is_end).await),
+        stop_reason(&rig.collect_until(is_end).await),
         Some(StopReason::Cancelled)
     );
     rig.prompt("count").await;
-    assert_eq!(said(&rig.until(is_end).await), "step ".repeat(10));
+    assert_eq!(
+        agent_text(&rig.collect_until(is_end).await),
+        "step ".repeat(10)
+    );
 }
 
 #[test]

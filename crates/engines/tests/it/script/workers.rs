@@ -6,7 +6,7 @@ use harn_model::{AgentEvent, Decision, Seq, SessionId, TurnOutcome, WorkerEvent}
 use crate::script::rig::{Kept, Rig};
 
 /// Summarises a turn: texts, worker updates, handoffs, questions and the end.
-fn told(events: &[AgentEvent]) -> String {
+fn summarize(events: &[AgentEvent]) -> String {
     let line = |event: &AgentEvent| {
         Some(match event {
             AgentEvent::AgentMessageChunk { content, .. } => format!("say {content}\n"),
@@ -41,14 +41,16 @@ fn told(events: &[AgentEvent]) -> String {
     events.iter().filter_map(line).collect()
 }
 
-async fn turn(rig: &mut Rig, prompt: &str) -> String {
+async fn play_turn(rig: &mut Rig, prompt: &str) -> String {
     rig.prompt(prompt).await;
-    rest(rig).await
+    finish_turn(rig).await
 }
 
-async fn rest(rig: &mut Rig) -> String {
-    let events = rig.until(|e| matches!(e, AgentEvent::TurnEnded(_))).await;
-    told(&events)
+async fn finish_turn(rig: &mut Rig) -> String {
+    let events = rig
+        .collect_until(|e| matches!(e, AgentEvent::TurnEnded(_)))
+        .await;
+    summarize(&events)
 }
 
 /// Returns a scenario with one turn of these steps.
@@ -57,14 +59,14 @@ fn scenario(steps: &str) -> String {
 }
 
 /// Returns the summary of the newest worker's session.
-async fn said_by_newest(rig: &Rig) -> String {
+async fn summarize_newest_worker(rig: &Rig) -> String {
     let workers = rig.session.view().workers;
     let newest = workers.values().last().expect("a worker");
     let child = newest.metadata.child_run_id.clone().expect("its session");
-    said_in(rig, &child).await
+    summarize_session(rig, &child).await
 }
 
-async fn said_in(rig: &Rig, id: &SessionId) -> String {
+async fn summarize_session(rig: &Rig, id: &SessionId) -> String {
     let child = rig.hub.open(id, None).await.expect("it was kept");
     let mut events = child.subscribe(Seq::ZERO);
     let mut said = Vec::new();
@@ -73,7 +75,7 @@ async fn said_in(rig: &Rig, id: &SessionId) -> String {
         let events = delivery.events().iter().map(|e| e.event.clone());
         said.extend(events);
     }
-    told(&said)
+    summarize(&said)
 }
 
 #[tokio::test]
@@ -91,12 +93,12 @@ async fn a_worker_plays_beside_the_turn_and_is_awaited() {
         say after
         end EndTurn
     "#]]
-    .assert_eq(&turn(&mut rig, "go").await);
+    .assert_eq(&play_turn(&mut rig, "go").await);
     expect![[r#"
         say in the child
         end EndTurn
     "#]]
-    .assert_eq(&said_by_newest(&rig).await);
+    .assert_eq(&summarize_newest_worker(&rig).await);
 }
 
 #[tokio::test]
@@ -114,7 +116,7 @@ async fn a_worker_that_fails_does_not_fail_the_turn() {
         say we go on
         end EndTurn
     "#]]
-    .assert_eq(&turn(&mut rig, "go").await);
+    .assert_eq(&play_turn(&mut rig, "go").await);
     let workers = rig.session.view().workers;
     let bad = workers.values().next().expect("a worker");
     assert_eq!(bad.worker_mode, "delegated_stage");
@@ -134,7 +136,7 @@ async fn unawaited_worker_ends_with_the_turn() {
         slow WorkerCancelled 1
         end EndTurn
     "#]]
-    .assert_eq(&turn(&mut rig, "go").await);
+    .assert_eq(&play_turn(&mut rig, "go").await);
 }
 
 #[tokio::test]
@@ -154,7 +156,7 @@ async fn a_name_is_taken_while_its_worker_runs() {
         a WorkerCancelled 1
         failed: a worker "a" is running already; wait for it or choose another name
     "#]]
-    .assert_eq(&turn(&mut rig, "go").await);
+    .assert_eq(&play_turn(&mut rig, "go").await);
 }
 
 const LIVES: &str = r#"
@@ -184,7 +186,7 @@ async fn waiting_worker_is_triggered_in_later_turns_and_stopped() {
     let mut rig = kept.rig(LIVES).await;
     let mut all = String::new();
     for prompt in ["start", "again", "other", "stop", "again"] {
-        all += &turn(&mut rig, prompt).await;
+        all += &play_turn(&mut rig, prompt).await;
     }
     expect![[r#"
         helper WorkerSpawned 1
@@ -212,7 +214,7 @@ async fn waiting_worker_is_triggered_in_later_turns_and_stopped() {
         say two
         end EndTurn
     "#]]
-    .assert_eq(&said_by_newest(&rig).await);
+    .assert_eq(&summarize_newest_worker(&rig).await);
 }
 
 /// A new process has the steps from the file, and the newest worker of the name from the session.
@@ -220,9 +222,9 @@ async fn waiting_worker_is_triggered_in_later_turns_and_stopped() {
 async fn waiting_worker_plays_the_steps_of_the_file_after_a_restart() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
-    turn(&mut rig, "start").await;
-    turn(&mut rig, "cancel").await;
-    turn(&mut rig, "start").await;
+    play_turn(&mut rig, "start").await;
+    play_turn(&mut rig, "cancel").await;
+    play_turn(&mut rig, "start").await;
     let mut rig = kept.restart(rig, LIVES).await;
     expect![[r#"
         helper WorkerProgressed 1
@@ -230,14 +232,14 @@ async fn waiting_worker_plays_the_steps_of_the_file_after_a_restart() {
         helper WorkerWaitingForInput 2
         end EndTurn
     "#]]
-    .assert_eq(&turn(&mut rig, "again").await);
+    .assert_eq(&play_turn(&mut rig, "again").await);
     expect![[r#"
         say one
         end EndTurn
         say one
         end EndTurn
     "#]]
-    .assert_eq(&said_by_newest(&rig).await);
+    .assert_eq(&summarize_newest_worker(&rig).await);
     let workers = rig.session.view().workers;
     let ends: Vec<_> = workers.values().map(|worker| worker.event).collect();
     let expected = [
@@ -249,7 +251,7 @@ async fn waiting_worker_plays_the_steps_of_the_file_after_a_restart() {
         helper WorkerCancelled 2
         end EndTurn
     "#]]
-    .assert_eq(&turn(&mut rig, "cancel").await);
+    .assert_eq(&play_turn(&mut rig, "cancel").await);
 }
 
 #[tokio::test]
@@ -259,7 +261,7 @@ async fn trigger_of_an_unknown_worker_fails_the_turn() {
     expect![[r#"
         failed: this session has no worker "helper"; start it first
     "#]]
-    .assert_eq(&turn(&mut rig, "again").await);
+    .assert_eq(&play_turn(&mut rig, "again").await);
 }
 
 /// A worker's worker asks; the controller of the root session receives the question, and the answer reaches the
@@ -284,7 +286,7 @@ async fn question_of_a_worker_reaches_the_root_controller() {
         let mut rig = kept.rig(&scenario(steps)).await;
         rig.prompt("go").await;
         let asked = rig
-            .until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
+            .collect_until(|e| matches!(e, AgentEvent::PermissionAsked(_)))
             .await;
         let ask = asked.iter().find_map(|event| match event {
             AgentEvent::PermissionAsked(ask) => Some(ask.clone()),
@@ -296,7 +298,7 @@ async fn question_of_a_worker_reaches_the_root_controller() {
             args: None,
         };
         rig.session.answer(ask.ask_id.clone(), decision).await;
-        let all = told(&asked) + &rest(&mut rig).await;
+        let all = summarize(&asked) + &finish_turn(&mut rig).await;
         assert_eq!(
             all,
             "outer WorkerSpawned 1\nouter > inner asks for write_file\nouter WorkerCompleted 1\nend EndTurn\n"
@@ -304,9 +306,9 @@ async fn question_of_a_worker_reaches_the_root_controller() {
         let [outer, inner] = &ask.lineage[..] else {
             panic!("{:?}", ask.lineage);
         };
-        let inner = said_in(&rig, &inner.session_id).await;
+        let inner = summarize_session(&rig, &inner.session_id).await;
         assert!(inner.contains(&format!("say {word}\n")), "{inner}");
-        let outer = said_in(&rig, &outer.session_id).await;
+        let outer = summarize_session(&rig, &outer.session_id).await;
         assert!(outer.contains("say it is done\n"), "{outer}");
     }
 }

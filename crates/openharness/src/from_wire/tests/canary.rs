@@ -30,12 +30,12 @@ fn outcome(message: &Value) -> String {
                 asks: Vec::new(),
                 questions: Vec::new(),
             };
-            let answer = to_wire::answer(&asked, &told, 0);
+            let answer = to_wire::run_response(&asked, &told, 0);
             let answer = String::from_utf8(answer).unwrap();
-            format!("{asked:?} {} {answer}", digest::words(&asked))
+            format!("{asked:?} {} {answer}", digest::digest_input(&asked))
         }
         Err((echo, fault)) => {
-            let answer = String::from_utf8(to_wire::fault(&echo, &fault)).unwrap();
+            let answer = String::from_utf8(to_wire::error_response(&echo, &fault)).unwrap();
             format!("{echo:?} {fault:?} {answer}")
         }
     }
@@ -149,7 +149,7 @@ fn errors_repeat_no_value_of_the_request() {
     assert!(refused > 80, "{refused}");
     let broken = format!(r#"{{"request_id":"r","request":{{"{CANARY}":"{CANARY}",}}"#);
     let (echo, fault) = read(broken.as_bytes()).unwrap_err();
-    let answer = String::from_utf8(to_wire::fault(&echo, &fault)).unwrap();
+    let answer = String::from_utf8(to_wire::error_response(&echo, &fault)).unwrap();
     assert!(
         answer.contains("\"r\"") && !answer.contains(CANARY),
         "{answer}"

@@ -7,22 +7,22 @@ fn digest(message: &Value) -> String {
 }
 
 /// Returns the message with the members of every object in reverse order.
-fn turned(value: &Value) -> Value {
+fn reverse_members(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let turned = members.iter().rev();
             turned
-                .map(|(name, value)| (name.clone(), turned_value(value)))
+                .map(|(name, value)| (name.clone(), reverse_value(value)))
                 .collect()
         }
         other => other.clone(),
     }
 }
 
-fn turned_value(value: &Value) -> Value {
+fn reverse_value(value: &Value) -> Value {
     match value {
-        Value::Array(items) => items.iter().map(turned_value).collect(),
-        other => turned(other),
+        Value::Array(items) => items.iter().map(reverse_value).collect(),
+        other => reverse_members(other),
     }
 }
 
@@ -31,7 +31,7 @@ fn digest_ignores_order_ids_credentials_secrets_and_unknown_members() {
     let message = fixtures::message("request");
     let name = digest(&message);
     assert_eq!(name.len(), 32);
-    assert_eq!(digest(&turned(&message)), name);
+    assert_eq!(digest(&reverse_members(&message)), name);
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut message = message.clone();
         change(&mut message);

@@ -47,21 +47,21 @@ fn parser_and_schema_agree() {
     {
         let message = fixtures::message(name);
         let mut places = Vec::new();
-        collect(&message, String::new(), &mut places);
+        collect_paths(&message, String::new(), &mut places);
         for place in &places {
             for other in &others {
                 let mut message = message.clone();
                 *message.pointer_mut(place).unwrap() = other.clone();
-                agree(&schema, &message, place);
+                assert_agreement(&schema, &message, place);
                 tried += 1;
             }
-            agree(&schema, &without(message.clone(), place), place);
+            assert_agreement(&schema, &without_path(message.clone(), place), place);
         }
     }
     assert!(tried > 500, "{tried}");
 }
 
-fn agree(schema: &jsonschema::Validator, message: &Value, place: &str) {
+fn assert_agreement(schema: &jsonschema::Validator, message: &Value, place: &str) {
     let fits = schema.is_valid(message);
     match read_value(message) {
         Ok(_) => assert!(
@@ -80,16 +80,16 @@ fn agree(schema: &jsonschema::Validator, message: &Value, place: &str) {
     }
 }
 
-fn collect(value: &Value, at: String, places: &mut Vec<String>) {
+fn collect_paths(value: &Value, at: String, places: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                collect(member, format!("{at}/{name}"), places);
+                collect_paths(member, format!("{at}/{name}"), places);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                collect(item, format!("{at}/{index}"), places);
+                collect_paths(item, format!("{at}/{index}"), places);
             }
         }
         _ => {}
@@ -97,7 +97,7 @@ fn collect(value: &Value, at: String, places: &mut Vec<String>) {
     places.push(at);
 }
 
-fn without(mut message: Value, place: &str) -> Value {
+fn without_path(mut message: Value, place: &str) -> Value {
     let (parent, name) = place.rsplit_once('/').unwrap_or(("", ""));
     if let Some(Value::Object(members)) = message.pointer_mut(parent) {
         members.remove(name);

@@ -11,7 +11,7 @@ fn fold(told: u64) -> RunFold {
     RunFold::new("s".into(), "t".into(), 0, Seq(told))
 }
 
-fn at(seq: u64, event: AgentEvent) -> Envelope {
+fn envelope(seq: u64, event: AgentEvent) -> Envelope {
     Envelope {
         seq: Seq(seq),
         at: 100 + seq,
@@ -27,7 +27,7 @@ fn chunk(message: &str, content: &str) -> AgentEvent {
     }
 }
 
-fn ended(outcome: TurnOutcome) -> AgentEvent {
+fn turn_ended(outcome: TurnOutcome) -> AgentEvent {
     AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }))
 }
 
@@ -56,7 +56,7 @@ fn question(id: &str) -> Arc<HitlRequest> {
     })
 }
 
-fn story() -> Vec<Envelope> {
+fn story_events() -> Vec<Envelope> {
     let started = TurnStarted {
         message_id: "m0".into(),
         prompt: Vec::new(),
@@ -74,19 +74,19 @@ fn story() -> Vec<Envelope> {
         failed,
         chunk("m2", "It "),
         chunk("m2", "failed."),
-        ended(TurnOutcome::stopped(StopReason::EndTurn)),
+        turn_ended(TurnOutcome::stopped(StopReason::EndTurn)),
     ];
     let events = events.into_iter().zip(1..);
-    events.map(|(event, seq)| at(seq, event)).collect()
+    events.map(|(event, seq)| envelope(seq, event)).collect()
 }
 
 #[test]
 fn report_has_one_message_per_step_and_the_state_of_calls() {
     let mut fold = fold(0);
-    for envelope in story() {
+    for envelope in story_events() {
         fold.apply(&envelope, |_| None);
     }
-    let told = fold.tell(Seq::ZERO);
+    let told = fold.report(Seq::ZERO);
     assert_eq!(told.messages, ["Let me see.", "It failed."]);
     assert_eq!(told.state, RunPhase::Ended(StopReason::EndTurn));
     assert_eq!((told.began_at, told.until), (101, 109));
@@ -94,39 +94,39 @@ fn report_has_one_message_per_step_and_the_state_of_calls() {
     assert_eq!(told.calls.len(), 1);
     assert_eq!(told.calls[0].status, ToolCallStatus::Failed);
     assert_eq!(told.calls[0].error.as_deref(), Some("no"));
-    assert!(fold.tell(Seq(9)).messages.is_empty());
-    assert!(fold.tell(Seq(9)).calls.is_empty());
+    assert!(fold.report(Seq(9)).messages.is_empty());
+    assert!(fold.report(Seq(9)).calls.is_empty());
 }
 
 #[test]
 fn two_partial_reports_add_up_to_the_whole() {
-    let story = story();
+    let story = story_events();
     let mut whole = fold(0);
     for envelope in &story {
         whole.apply(envelope, |_| None);
     }
-    let whole = whole.tell(Seq::ZERO).messages.concat();
+    let whole = whole.report(Seq::ZERO).messages.concat();
     for cut in 0..=story.len() {
         // Live, and from the journal for a Shell that has the first part.
         let mut live = fold(0);
         let mut first = String::new();
         for (at, envelope) in story.iter().enumerate() {
             if at == cut {
-                first = live.tell(Seq::ZERO).messages.concat();
+                first = live.report(Seq::ZERO).messages.concat();
             }
             live.apply(envelope, |_| None);
         }
         let place = Seq(u64::try_from(cut).unwrap());
         if cut == story.len() {
-            first = live.tell(Seq::ZERO).messages.concat();
+            first = live.report(Seq::ZERO).messages.concat();
         }
-        let second = live.tell(place).messages.concat();
+        let second = live.report(place).messages.concat();
         assert_eq!(format!("{first}{second}"), whole, "live, cut at {cut}");
         let mut later = fold(place.0);
         for envelope in &story {
             later.apply(envelope, |_| None);
         }
-        let second = later.tell(place).messages.concat();
+        let second = later.report(place).messages.concat();
         assert_eq!(format!("{first}{second}"), whole, "replayed, cut at {cut}");
     }
 }
@@ -135,35 +135,39 @@ fn two_partial_reports_add_up_to_the_whole() {
 fn run_is_parked_while_a_question_is_open() {
     let mut fold = fold(0);
     fold.apply(
-        &at(1, AgentEvent::PermissionAsked(Box::new(ask("q1")))),
+        &envelope(1, AgentEvent::PermissionAsked(Box::new(ask("q1")))),
         |_| None,
     );
-    assert_eq!(fold.tell(Seq(1)).state, RunPhase::Parked);
-    assert_eq!(fold.tell(Seq(1)).asks.len(), 1, "whatever was told before");
+    assert_eq!(fold.report(Seq(1)).state, RunPhase::Parked);
+    assert_eq!(
+        fold.report(Seq(1)).asks.len(),
+        1,
+        "whatever was told before"
+    );
     let requested = |id: &str| AgentEvent::HitlRequested {
         request_id: id.to_owned(),
         kind: "question".to_owned(),
         payload: serde_json::Value::Null,
     };
-    fold.apply(&at(2, requested("h1")), |id| Some(question(id)));
+    fold.apply(&envelope(2, requested("h1")), |id| Some(question(id)));
     // The agent only reports this one: no client can answer it.
-    fold.apply(&at(3, requested("h2")), |_| None);
-    assert!(fold.asks_for("q1") && fold.asks_for("h1") && !fold.asks_for("h2"));
+    fold.apply(&envelope(3, requested("h2")), |_| None);
+    assert!(fold.has_question("q1") && fold.has_question("h1") && !fold.has_question("h2"));
     let resolved = harn_model::PermissionResolved {
         ask_id: "q1".into(),
         decision: harn_model::Decision::Cancelled,
         remembered: None,
     };
     let resolved = AgentEvent::PermissionResolved(Box::new(resolved));
-    fold.apply(&at(4, resolved), |_| None);
-    assert_eq!(fold.tell(Seq(4)).state, RunPhase::Parked);
+    fold.apply(&envelope(4, resolved), |_| None);
+    assert_eq!(fold.report(Seq(4)).state, RunPhase::Parked);
     let resolved = AgentEvent::HitlResolved {
         request_id: "h1".to_owned(),
         kind: "question".to_owned(),
         outcome: HitlOutcome::Answered,
     };
-    fold.apply(&at(5, resolved), |_| None);
-    assert_eq!(fold.tell(Seq(5)).state, RunPhase::Running);
+    fold.apply(&envelope(5, resolved), |_| None);
+    assert_eq!(fold.report(Seq(5)).state, RunPhase::Running);
 }
 
 #[test]
@@ -174,8 +178,8 @@ fn queued_run_has_no_position() {
         live_session: None,
     }));
     let (mut waits, mut unheard) = (fold(0), fold(0));
-    waits.apply(&at(7, queued), |_| None);
-    let (told, unheard) = (waits.tell(Seq::ZERO), unheard.tell(Seq::ZERO));
+    waits.apply(&envelope(7, queued), |_| None);
+    let (told, unheard) = (waits.report(Seq::ZERO), unheard.report(Seq::ZERO));
     assert_eq!(told.state, RunPhase::Running);
     assert_eq!(told.place, unheard.place);
     assert_eq!(
@@ -199,7 +203,7 @@ fn every_kind_of_end_is_reported() {
     let message = "out of reach".to_owned();
     let failed = RunPhase::Failed(message.clone());
     let ends = [
-        (ended(TurnOutcome::Failed { message }), failed),
+        (turn_ended(TurnOutcome::Failed { message }), failed),
         (
             AgentEvent::Recovered(Box::new(recovered)),
             RunPhase::Interrupted,
@@ -212,9 +216,9 @@ fn every_kind_of_end_is_reported() {
     for (event, state) in ends {
         let mut fold = fold(0);
         let asked = AgentEvent::PermissionAsked(Box::new(ask("q1")));
-        fold.apply(&at(1, asked), |_| None);
-        fold.apply(&at(2, event), |_| None);
-        let told = fold.tell(Seq::ZERO);
+        fold.apply(&envelope(1, asked), |_| None);
+        fold.apply(&envelope(2, event), |_| None);
+        let told = fold.report(Seq::ZERO);
         assert_eq!((told.state, told.asks.len()), (state, 0));
     }
 }
@@ -225,7 +229,7 @@ fn every_event_folds_into_a_finished_report() {
     for envelope in every_event() {
         fold.apply(&envelope, |_| None);
     }
-    let told = fold.tell(Seq::ZERO);
+    let told = fold.report(Seq::ZERO);
     assert!(fold.is_over());
     assert!(!told.messages.is_empty() && !told.calls.is_empty());
     assert!(!told.artifacts.is_empty() && told.plan.is_some());

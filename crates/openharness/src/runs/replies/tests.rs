@@ -5,7 +5,7 @@ use harn_model::{Seq, StopReason};
 use super::*;
 use crate::told::RunPhase;
 
-fn place() -> RunCursor {
+fn cursor() -> RunCursor {
     RunCursor {
         session: "s".into(),
         turn: "t".into(),
@@ -16,7 +16,7 @@ fn place() -> RunCursor {
 fn reply() -> CachedReply {
     CachedReply {
         told: RunReport {
-            place: place(),
+            place: cursor(),
             state: RunPhase::Ended(StopReason::EndTurn),
             began_at: 1,
             until: 2,
@@ -31,8 +31,8 @@ fn reply() -> CachedReply {
     }
 }
 
-fn first(replies: &ReplyCache, id: &str) -> (RequestKey, Arc<RequestStartSlot>) {
-    match replies.enter(&Principal::owner(), id, "digest") {
+fn admit_first(replies: &ReplyCache, id: &str) -> (RequestKey, Arc<RequestStartSlot>) {
+    match replies.admit(&Principal::owner(), id, "digest") {
         RequestAdmission::First(key, slot) => (key, slot),
         RequestAdmission::Again(..)
         | RequestAdmission::Answered(_)
@@ -43,9 +43,9 @@ fn first(replies: &ReplyCache, id: &str) -> (RequestKey, Arc<RequestStartSlot>) 
 #[test]
 fn request_is_found_by_principal_id_and_content() {
     let replies = ReplyCache::default();
-    let (key, slot) = first(&replies, "r");
+    let (key, slot) = admit_first(&replies, "r");
     let again = |principal: &str, digest: &str| {
-        replies.enter(&Principal::new(principal.to_owned()), "r", digest)
+        replies.admit(&Principal::new(principal.to_owned()), "r", digest)
     };
     assert!(matches!(
         again("owner", "digest"),
@@ -56,7 +56,7 @@ fn request_is_found_by_principal_id_and_content() {
         RequestAdmission::Conflict
     ));
     assert!(matches!(again("ada", "other"), RequestAdmission::First(..)));
-    replies.keep(&key, &slot, reply(), 10);
+    replies.store(&key, &slot, reply(), 10);
     assert!(matches!(
         again("owner", "digest"),
         RequestAdmission::Answered(_)
@@ -81,19 +81,19 @@ fn request_is_found_by_principal_id_and_content() {
 #[test]
 fn oldest_answered_requests_are_dropped_first() {
     let replies = ReplyCache::default();
-    let open = first(&replies, "open");
+    let open = admit_first(&replies, "open");
     for number in 0..MOST + 10 {
-        let (key, slot) = first(&replies, &format!("r{number}"));
-        replies.keep(&key, &slot, reply(), 10);
+        let (key, slot) = admit_first(&replies, &format!("r{number}"));
+        replies.store(&key, &slot, reply(), 10);
     }
     assert_eq!(replies.table().requests.len(), MOST);
     let known = |id: &str| {
-        let entered = replies.enter(&Principal::owner(), id, "digest");
+        let entered = replies.admit(&Principal::owner(), id, "digest");
         !matches!(entered, RequestAdmission::First(..))
     };
     assert!(known("open") && known(&format!("r{}", MOST + 9)));
     assert!(!known("r0"));
-    replies.keep(&open.0, &open.1, reply(), MOST_BYTES);
+    replies.store(&open.0, &open.1, reply(), MOST_BYTES);
     let table = replies.table();
     assert!(table.bytes <= MOST_BYTES, "{}", table.bytes);
     assert_eq!(
@@ -107,19 +107,20 @@ fn oldest_answered_requests_are_dropped_first() {
 #[tokio::test]
 async fn waiting_requests_receive_the_start() {
     let slot = RequestStartSlot::new();
-    let wait =
-        |slot: Arc<RequestStartSlot>| async move { slot.known().await.map(|begun| begun.place) };
+    let wait = |slot: Arc<RequestStartSlot>| async move {
+        slot.wait_for_start().await.map(|begun| begun.place)
+    };
     let one = tokio::spawn(wait(slot.clone()));
     tokio::task::yield_now().await;
-    slot.begun(Err(OpenHarnessError::Busy));
+    slot.set_start(Err(OpenHarnessError::Busy));
     assert_eq!(one.await.unwrap(), Err(OpenHarnessError::Busy));
     let run = Weak::new();
     let until = WaitCondition::default();
-    slot.begun(Ok(RequestStart {
+    slot.set_start(Ok(RequestStart {
         kept: true,
-        place: place(),
+        place: cursor(),
         until,
         run,
     }));
-    assert_eq!(wait(slot).await, Ok(place()));
+    assert_eq!(wait(slot).await, Ok(cursor()));
 }

@@ -36,12 +36,12 @@ fn question(kind: HitlKind) -> HitlRequest {
     }
 }
 
-fn verdict(id: &str, given: AnswerValue) -> DirectiveAnswer {
+fn answer(id: &str, given: AnswerValue) -> DirectiveAnswer {
     let id = id.to_owned();
     DirectiveAnswer { id, given }
 }
 
-fn all() -> [AnswerValue; 4] {
+fn all_answers() -> [AnswerValue; 4] {
     let words = AnswerValue::Words("8080".to_owned());
     [
         AnswerValue::Once,
@@ -55,10 +55,10 @@ fn check(asks: &[PermissionAsked], questions: &[HitlRequest], expected: &Expect)
     let questions: Vec<_> = questions.iter().cloned().map(Arc::new).collect();
     let ada = Principal::new("ada");
     let mut lines = String::new();
-    for given in all() {
+    for given in all_answers() {
         let id = if asks.is_empty() { "h" } else { "q" };
-        let verdicts = [verdict(id, given.clone())];
-        let came = match deeds(&verdicts, asks, &questions, &ada) {
+        let verdicts = [answer(id, given.clone())];
+        let came = match plan_actions(&verdicts, asks, &questions, &ada) {
             Ok(deeds) => match &deeds[..] {
                 [QuestionAction::Answer(_, Decision::Allowed { option_id, .. })] => {
                     format!("allowed: {option_id}")
@@ -206,15 +206,15 @@ fn one_invalid_answer_rejects_all() {
     )])];
     let ada = Principal::new("ada");
     let both = [
-        verdict("q", AnswerValue::Once),
-        verdict("z", AnswerValue::Once),
+        answer("q", AnswerValue::Once),
+        answer("z", AnswerValue::Once),
     ];
-    let came = deeds(&both, &asks, &[], &ada);
+    let came = plan_actions(&both, &asks, &[], &ada);
     assert_eq!(came, Err(OpenHarnessError::QuestionUnknown));
     let twice = [
-        verdict("q", AnswerValue::Once),
-        verdict("q", AnswerValue::Reject),
+        answer("q", AnswerValue::Once),
+        answer("q", AnswerValue::Reject),
     ];
-    let came = deeds(&twice, &asks, &[], &ada);
+    let came = plan_actions(&twice, &asks, &[], &ada);
     assert!(matches!(came, Err(OpenHarnessError::AnswerUnfit { .. })));
 }

@@ -9,7 +9,7 @@ const LONGEST_LINE: usize = 2048;
 
 /// Returns the text as it reads without a renderer. Code stays verbatim. Single stars and underscores stay,
 /// because names and formulas have them, too.
-pub(super) fn stripped(text: &str) -> String {
+pub(super) fn strip_markup(text: &str) -> String {
     let mut edits = MarkupEdits {
         text,
         made: Vec::new(),
@@ -45,8 +45,8 @@ pub(super) fn stripped(text: &str) -> String {
                 | Tag::Image {
                     dest_url, title, ..
                 },
-            ) if title.is_empty() => edits.link(at, &dest_url),
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => edits.fence(at),
+            ) if title.is_empty() => edits.replace_link(at, &dest_url),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => edits.remove_fences(at),
             _ => {}
         }
     }
@@ -68,7 +68,7 @@ impl MarkupEdits<'_> {
     }
 
     /// Replaces a link or an image by its text, and adds the target unless the text is the target.
-    fn link(&mut self, at: Range<usize>, target: &str) {
+    fn replace_link(&mut self, at: Range<usize>, target: &str) {
         let link = &self.text[at.clone()];
         let Some(words_end) = link.rfind("](") else {
             return;
@@ -85,7 +85,7 @@ impl MarkupEdits<'_> {
     }
 
     /// Removes both fences of a code block with their lines.
-    fn fence(&mut self, at: Range<usize>) {
+    fn remove_fences(&mut self, at: Range<usize>) {
         let block = &self.text[at.clone()];
         let bare = block.trim_start_matches(['`', '~']);
         let fence = &block[..block.len() - bare.len()];
@@ -140,7 +140,7 @@ mod tests {
     fn long_line_of_markup_stays_unchanged() {
         for mark in ["[", "`", "**", "![", "``` "] {
             let data = format!("x{}", mark.repeat(500_000));
-            assert_eq!(stripped(&data), data);
+            assert_eq!(strip_markup(&data), data);
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
             ("***", ""),
         ];
         for (text, expected) in table {
-            assert_eq!(stripped(text), expected, "{text:?}");
+            assert_eq!(strip_markup(text), expected, "{text:?}");
         }
     }
 }

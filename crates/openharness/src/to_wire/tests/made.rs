@@ -21,26 +21,26 @@ use crate::{
 pub(super) const NOW: Timestamp = 1_700_000_010_000;
 
 /// Returns the request of a fixture, with a change.
-pub(super) fn asked(name: &str, change: impl FnOnce(&mut Value)) -> ShellRequest {
+pub(super) fn read_fixture(name: &str, change: impl FnOnce(&mut Value)) -> ShellRequest {
     let mut message = fixtures::message(name);
     change(&mut message);
     read(message.to_string().as_bytes()).unwrap()
 }
 
 /// Returns the request of a Shell of this kind with these capabilities.
-pub(super) fn asked_by(kind: &str, capabilities: Value) -> ShellRequest {
-    asked("request-minimal", |it| {
+pub(super) fn request_of_shell(kind: &str, capabilities: Value) -> ShellRequest {
+    read_fixture("request-minimal", |it| {
         it["request_id"] = json!("req_1");
         it["capabilities"] = capabilities;
         it["request"]["context"]["shell"] = json!({ "shell_kind": kind });
     })
 }
 
-pub(super) fn plainly() -> ShellRequest {
-    asked_by("im_bot", json!({}))
+pub(super) fn plain_request() -> ShellRequest {
+    request_of_shell("im_bot", json!({}))
 }
 
-pub(super) fn told(state: RunPhase) -> RunReport {
+pub(super) fn report(state: RunPhase) -> RunReport {
     RunReport {
         place: RunCursor {
             session: "oh_1".into(),
@@ -59,10 +59,10 @@ pub(super) fn told(state: RunPhase) -> RunReport {
     }
 }
 
-pub(super) fn ended(messages: &[&str]) -> RunReport {
+pub(super) fn ended_report(messages: &[&str]) -> RunReport {
     RunReport {
         messages: messages.iter().map(|&text| text.to_owned()).collect(),
-        ..told(RunPhase::Ended(StopReason::EndTurn))
+        ..report(RunPhase::Ended(StopReason::EndTurn))
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn call(id: &str, tool: &str, kind: ToolKind, status: ToolCallStatus)
     }
 }
 
-pub(super) fn busy() -> RunReport {
+pub(super) fn busy_report() -> RunReport {
     let failed = CallSummary {
         error: Some("no such file".to_owned()),
         title: None,
@@ -108,7 +108,7 @@ pub(super) fn busy() -> RunReport {
             provenance: Value::Null,
             metadata: Value::Null,
         }],
-        ..ended(&["Let me look.", "The README has **120** lines."])
+        ..ended_report(&["Let me look.", "The README has **120** lines."])
     }
 }
 
@@ -151,7 +151,7 @@ pub(super) fn receipt(reason: &str, risk_labels: Vec<RiskLabel>) -> PolicyDecisi
     }
 }
 
-pub(super) fn command() -> PermissionAsked {
+pub(super) fn command_ask() -> PermissionAsked {
     let call = ToolCall {
         title: Some("Run the tests".to_owned()),
         kind: Some(ToolKind::Execute),
@@ -169,7 +169,7 @@ pub(super) fn command() -> PermissionAsked {
     }
 }
 
-pub(super) fn edit() -> PermissionAsked {
+pub(super) fn edit_ask() -> PermissionAsked {
     let location = |path: &str| harn_model::Location {
         path: path.to_owned(),
         line: None,
@@ -216,16 +216,16 @@ pub(super) fn question(kind: HitlKind, subject: &str) -> HitlRequest {
     }
 }
 
-pub(super) fn parked(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) -> RunReport {
+pub(super) fn parked_report(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) -> RunReport {
     RunReport {
         asks,
         questions: questions.into_iter().map(Arc::new).collect(),
-        ..told(RunPhase::Parked)
+        ..report(RunPhase::Parked)
     }
 }
 
 /// Returns every response about a run, by the name of its file.
-pub(super) fn answers() -> Vec<(&'static str, ShellRequest, RunReport, &'static str)> {
+pub(super) fn all_responses() -> Vec<(&'static str, ShellRequest, RunReport, &'static str)> {
     let port = HitlRequest {
         choices: vec!["8080".to_owned(), "9090".to_owned()],
         default: Some("8080".to_owned()),
@@ -235,7 +235,7 @@ pub(super) fn answers() -> Vec<(&'static str, ShellRequest, RunReport, &'static 
         detail: Some("Version 4.1, to production.".to_owned()),
         ..question(HitlKind::Approval, "deploy")
     };
-    let rich = || asked("request", |_| {});
+    let rich = || read_fixture("request", |_| {});
     let text = "## Result\n\nThe [README](README.md) has **120** lines, counted with `wc -l`.";
     let long = "The README has **120** lines, of which 80 are about installation, 20 are about \
                 the licence, and the others about whatever its authors thought of at the time.\n\n\
@@ -244,118 +244,118 @@ pub(super) fn answers() -> Vec<(&'static str, ShellRequest, RunReport, &'static 
         (
             "response",
             rich(),
-            ended(&[text]),
+            ended_report(&[text]),
             "What the agent said, in Markdown",
         ),
         (
             "response-steps",
-            plainly(),
-            ended(&["Let me look.", text]),
+            plain_request(),
+            ended_report(&["Let me look.", text]),
             "What it said step by step, as one message",
         ),
         (
             "response-plain",
-            asked_by("command_shell", json!({})),
-            ended(&[text]),
+            request_of_shell("command_shell", json!({})),
+            ended_report(&[text]),
             "The same for a Shell that shows plain text",
         ),
         (
             "response-short",
-            asked_by("tv", json!({})),
-            ended(&["Let me look.", long]),
+            request_of_shell("tv", json!({})),
+            ended_report(&["Let me look.", long]),
             "The last that it said, for a Shell that is read from afar",
         ),
         (
             "response-card",
             rich(),
-            busy(),
+            busy_report(),
             "What it did, on a card beside the text",
         ),
         (
             "response-no-card",
-            plainly(),
-            busy(),
+            plain_request(),
+            busy_report(),
             "The same for a Shell without cards",
         ),
         (
             "response-parked",
-            plainly(),
+            plain_request(),
             RunReport {
                 messages: vec!["I would run the tests.".to_owned()],
-                ..parked(vec![command()], Vec::new())
+                ..parked_report(vec![command_ask()], Vec::new())
             },
             "A command waits for a person",
         ),
         (
             "response-parked-several",
             rich(),
-            parked(vec![command(), edit()], Vec::new()),
+            parked_report(vec![command_ask(), edit_ask()], Vec::new()),
             "Two calls wait, one of them a worker's, for a Shell that may ask about both at once",
         ),
         (
             "response-question",
-            plainly(),
-            parked(Vec::new(), vec![port]),
+            plain_request(),
+            parked_report(Vec::new(), vec![port]),
             "The agent asks a person something",
         ),
         (
             "response-question-decided",
-            plainly(),
-            parked(Vec::new(), vec![deploy]),
+            plain_request(),
+            parked_report(Vec::new(), vec![deploy]),
             "The agent asks for a decision",
         ),
         (
             "response-running",
-            plainly(),
+            plain_request(),
             RunReport {
                 messages: vec!["This takes a while.".to_owned()],
-                ..told(RunPhase::Running)
+                ..report(RunPhase::Running)
             },
             "The run takes longer than the request waits",
         ),
         (
             "response-limit",
-            plainly(),
+            plain_request(),
             RunReport {
                 state: RunPhase::Ended(StopReason::MaxTokens),
-                ..ended(&["The README has"])
+                ..ended_report(&["The README has"])
             },
             "The agent stopped at a limit of its own",
         ),
         (
             "response-cancelled",
-            plainly(),
+            plain_request(),
             RunReport {
                 state: RunPhase::Ended(StopReason::Cancelled),
-                ..ended(&["Let me look."])
+                ..ended_report(&["Let me look."])
             },
             "The run was cancelled; what was said before is told",
         ),
         (
             "response-failed",
-            plainly(),
+            plain_request(),
             RunReport {
                 state: RunPhase::Failed("the model could not be reached".to_owned()),
-                ..ended(&["Let me look."])
+                ..ended_report(&["Let me look."])
             },
             "The agent failed; what was said before is told",
         ),
         (
             "response-interrupted",
-            plainly(),
-            told(RunPhase::Interrupted),
+            plain_request(),
+            report(RunPhase::Interrupted),
             "The engine stopped in the middle of the run",
         ),
         (
             "response-denial",
-            asked_by("im_bot", json!({"openharness.streaming": true})),
-            ended(&["The README has 120 lines."]),
+            request_of_shell("im_bot", json!({"openharness.streaming": true})),
+            ended_report(&["The README has 120 lines."]),
             "The Shell wants a capability that is not there",
         ),
         (
             "response-silent",
-            plainly(),
-            ended(&[]),
+            plain_request(),
+            ended_report(&[]),
             "The agent said nothing",
         ),
     ]

@@ -68,23 +68,23 @@ impl Owned {
         self
     }
 
-    pub(crate) fn reach(mut self, side_effect: SideEffectLevel) -> Self {
+    pub(crate) fn with_side_effect(mut self, side_effect: SideEffectLevel) -> Self {
         self.side_effect = Some(side_effect);
         self
     }
 
-    pub(crate) fn needs(mut self, capabilities: &[&str]) -> Self {
+    pub(crate) fn with_capabilities(mut self, capabilities: &[&str]) -> Self {
         self.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
         self
     }
 
-    pub(crate) fn with(mut self, arguments: Value) -> Self {
+    pub(crate) fn with_arguments(mut self, arguments: Value) -> Self {
         self.arguments = arguments;
         self
     }
 
     pub(crate) fn paths(mut self, paths: &[&str]) -> Self {
-        self.paths = paths.iter().map(|path| located(path)).collect();
+        self.paths = paths.iter().map(|path| locate_in_world(path)).collect();
         self
     }
 
@@ -99,32 +99,32 @@ impl Owned {
         self
     }
 
-    pub(crate) fn within(mut self, mode: SessionMode) -> Self {
+    pub(crate) fn with_mode(mut self, mode: SessionMode) -> Self {
         self.mode = mode;
         self
     }
 
-    pub(crate) fn by(mut self, agent: &str) -> Self {
+    pub(crate) fn with_agent(mut self, agent: &str) -> Self {
         self.agent = Some(agent.to_owned());
         self
     }
 
-    pub(crate) fn knowing(mut self, grants: &[&Grant]) -> Self {
+    pub(crate) fn with_grants(mut self, grants: &[&Grant]) -> Self {
         self.grants = grants.iter().map(|&grant| grant.clone()).collect();
         self
     }
 
-    pub(crate) fn at(mut self, workspace: &str) -> Self {
+    pub(crate) fn with_workspace(mut self, workspace: &str) -> Self {
         self.workspace = workspace.to_owned();
         self
     }
 
-    pub(crate) fn named(mut self, tool: &str) -> Self {
+    pub(crate) fn with_tool(mut self, tool: &str) -> Self {
         self.tool = tool.to_owned();
         self
     }
 
-    pub(crate) fn call(&self) -> PolicyCall<'_> {
+    pub(crate) fn as_call(&self) -> PolicyCall<'_> {
         PolicyCall {
             tool: &self.tool,
             kind: self.kind,
@@ -158,7 +158,7 @@ pub(crate) fn decide_by(policy: &ToolApprovalPolicy, call: &Owned) -> PolicyDeci
     let compiled = policy
         .compile()
         .unwrap_or_else(|error| panic!("{policy:?}\n{error}"));
-    compiled.decide(&call.call())
+    compiled.decide(&call.as_call())
 }
 
 /// Returns the action and its source as text: `deny auto_deny rm_* #0`.
@@ -196,12 +196,12 @@ pub(crate) fn line(commands: &[&[&str]]) -> ShellLine {
     }
 }
 
-pub(crate) fn doubting(mut line: ShellLine, doubt: LineDoubt) -> ShellLine {
+pub(crate) fn with_doubt(mut line: ShellLine, doubt: LineDoubt) -> ShellLine {
     line.doubts.push(doubt);
     line
 }
 
-pub(crate) fn writing(mut line: ShellLine, path: &str) -> ShellLine {
+pub(crate) fn with_written_file(mut line: ShellLine, path: &str) -> ShellLine {
     line.redirects.push(Redirect {
         path: path.to_owned(),
         write: true,
@@ -209,14 +209,14 @@ pub(crate) fn writing(mut line: ShellLine, path: &str) -> ShellLine {
     line
 }
 
-pub(crate) fn exec_capable(mut line: ShellLine) -> ShellLine {
+pub(crate) fn with_exec_capable(mut line: ShellLine) -> ShellLine {
     for command in &mut line.commands {
         command.exec_capable = Some("-exec".to_owned());
     }
     line
 }
 
-pub(crate) fn located(path: &str) -> LocatedPath {
+pub(crate) fn locate_in_world(path: &str) -> LocatedPath {
     let roots = SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
     locate(&roots, path, &Told)
 }
@@ -225,7 +225,7 @@ pub(crate) fn located(path: &str) -> LocatedPath {
 struct Told;
 
 impl PathProbe for Told {
-    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry> {
         let link = |to: &str| PathEntry::Link(PathBuf::from(to));
         Ok(match path.to_str().unwrap_or_default() {
             "/" | "/w" | "/more" | "/etc" | "/opt" | "/w/src" | "/w/docs" => PathEntry::Dir,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 pub(crate) struct StdProbe;
 
 impl PathProbe for StdProbe {
-    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry> {
         match fs::symlink_metadata(path) {
             Ok(meta) if meta.is_symlink() => fs::read_link(path).map(PathEntry::Link),
             Ok(meta) if meta.is_dir() => Ok(PathEntry::Dir),
@@ -24,7 +24,7 @@ impl PathProbe for StdProbe {
         }
     }
 
-    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+    fn find_case_variant(&self, path: &Path) -> io::Result<Option<OsString>> {
         let lower = |name: &std::ffi::OsStr| name.to_string_lossy().to_lowercase();
         let wanted = lower(path.file_name().unwrap());
         for entry in fs::read_dir(path.parent().unwrap())? {

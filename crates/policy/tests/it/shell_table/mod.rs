@@ -36,15 +36,15 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    table("shell.jsonl")
+    read_cases("shell.jsonl")
 }
 
 /// Returns the cases of mode `auto`, without rules.
 pub(crate) fn auto_cases() -> Vec<Case> {
-    table("shell-auto.jsonl")
+    read_cases("shell-auto.jsonl")
 }
 
-fn table(name: &str) -> Vec<Case> {
+fn read_cases(name: &str) -> Vec<Case> {
     let text = fs::read_to_string(fixture(name)).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())

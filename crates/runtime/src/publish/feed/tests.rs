@@ -110,7 +110,7 @@ async fn catch_up(reader: &mut Subscription) {
 }
 
 /// Returns a reader that has taken only the first event, with a ring that is about to drop the next.
-async fn late(rig: &mut FeedRig) -> Subscription {
+async fn late_reader(rig: &mut FeedRig) -> Subscription {
     rig.publish();
     let mut late = rig.readers(1).remove(0);
     late.next().await.unwrap();
@@ -122,7 +122,7 @@ async fn late(rig: &mut FeedRig) -> Subscription {
 #[tokio::test(start_paused = true)]
 async fn session_waits_once_for_a_late_reader() {
     let mut rig = FeedRig::new();
-    let mut late = late(&mut rig).await;
+    let mut late = late_reader(&mut rig).await;
     assert_eq!(rig.pace().await, MOMENT);
     rig.publish();
     assert_eq!(rig.pace().await, Duration::ZERO);
@@ -137,7 +137,7 @@ async fn session_waits_once_for_a_late_reader() {
 #[tokio::test(start_paused = true)]
 async fn step_of_a_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
-    let mut late = late(&mut rig).await;
+    let mut late = late_reader(&mut rig).await;
     let feed = rig.feed.clone();
     let pacing = tokio::spawn(async move { feed.pace().await });
     tokio::time::sleep(MOMENT / 5).await;
@@ -151,7 +151,7 @@ async fn step_of_a_late_reader_ends_the_wait() {
 #[tokio::test(start_paused = true)]
 async fn leaving_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
-    let late = late(&mut rig).await;
+    let late = late_reader(&mut rig).await;
     let feed = rig.feed.clone();
     let pacing = tokio::spawn(async move { feed.pace().await });
     tokio::time::sleep(MOMENT / 5).await;
@@ -166,7 +166,7 @@ async fn leaving_late_reader_ends_the_wait() {
 async fn timely_readers_do_not_prolong_the_wait() {
     let mut rig = FeedRig::new();
     let mut others = rig.readers(MANY);
-    let _late = late(&mut rig).await;
+    let _late = late_reader(&mut rig).await;
     for other in &mut others {
         // Reads from the journal, and then takes one step in the ring.
         other.next().await.unwrap();
@@ -333,7 +333,7 @@ async fn many_readers_behind_share_one_journal_read_and_encoding() {
         let made = made.clone();
         reading.spawn(async move {
             let delivery = reader.next().await.unwrap();
-            delivery.encoded(crate::EncodingSlot::ALL[0], |_| {
+            delivery.get_or_encode(crate::EncodingSlot::ALL[0], |_| {
                 made.fetch_add(1, Ordering::Relaxed);
                 "encoded".into()
             });

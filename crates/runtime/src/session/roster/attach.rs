@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     AttachClient, ClockReading, ControlHolder, ControlPreemption, ControlTenure, HeartbeatPromise,
-    MOST_CLIENTS, Roster, RosterChange, RosterClient, SeatId, change::left_silently, seconds,
+    MOST_CLIENTS, Roster, RosterChange, RosterClient, SeatId, change::silent_exit, seconds_text,
 };
 use crate::LiveClientError;
 
@@ -20,7 +20,7 @@ impl Roster {
         if !self.seats.contains_key(&seat) {
             return Err(LiveClientError::Closed);
         }
-        let mut wanted = self.as_it_is(wanted);
+        let mut wanted = self.keep_known_mode(wanted);
         let id = wanted.client_id.clone();
         let drives = wanted.mode == LiveClientMode::Controller;
         let displaces = drives
@@ -38,7 +38,7 @@ impl Roster {
             let controller = self.controller_id().unwrap_or_default();
             return Err(LiveClientError::ControllerExists { controller });
         }
-        let known = self.row(&id);
+        let known = self.row_index(&id);
         // All clients of a session belong to one principal: a client of this name on another connection is
         // the same client, which reconnects.
         let elsewhere = known.is_some_and(|at| self.rows[at].seat != seat);
@@ -46,7 +46,7 @@ impl Roster {
             let limit = MOST_CLIENTS;
             return Err(LiveClientError::TooMany { limit });
         }
-        self.fits(&id, wanted.metadata.as_ref())?;
+        self.check_metadata_size(&id, wanted.metadata.as_ref())?;
         let mut before = self.controller_id();
         let action = match (wanted.taking, drives && (displaces || elsewhere)) {
             (ControlPreemption::Outright, _) | (ControlPreemption::IfNeeded, true) => {
@@ -65,21 +65,22 @@ impl Roster {
             }
         }
         // One change, even if it replaces an older connection: the epoch grows once.
-        self.changing(|roster| {
+        self.apply_change(|roster| {
             if elsewhere {
-                roster.take_out(&id);
-                let left = Some(Box::new(left_silently(id.clone(), "replaced")));
-                let told = roster.told(LiveClientAction::Detached, None, before.take(), left);
+                roster.remove_row(&id);
+                let left = Some(Box::new(silent_exit(id.clone(), "replaced")));
+                let told =
+                    roster.build_change(LiveClientAction::Detached, None, before.take(), left);
                 before.clone_from(&told.state.active_controller_id);
                 replaced = Some(told);
             }
-            roster.place(seat, wanted, now);
+            roster.upsert_client(seat, wanted, now);
         });
-        let attached = self.told(action, Some(&id), before, None);
+        let attached = self.build_change(action, Some(&id), before, None);
         Ok(replaced.into_iter().chain([attached]).collect())
     }
 
-    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: ClockReading) {
+    fn upsert_client(&mut self, seat: SeatId, wanted: AttachClient, now: ClockReading) {
         if let Some(sitting) = self.seats.get_mut(&seat) {
             sitting.implicit = false;
         }
@@ -105,12 +106,12 @@ impl Roster {
             // It gives up only its own control.
             (false, held) => held.filter(|_| !same),
         };
-        let at = self.row(&id).unwrap_or_else(|| {
+        let at = self.row_index(&id).unwrap_or_else(|| {
             let client = LiveClient {
                 client_id: id,
                 mode: wanted.mode,
-                attached_at: seconds(now),
-                last_seen_at: seconds(now),
+                attached_at: seconds_text(now),
+                last_seen_at: seconds_text(now),
                 prompt_injection: false,
                 permission_routing: false,
                 metadata: json!({}),
@@ -137,6 +138,6 @@ impl Roster {
         row.client.mode = wanted.mode;
         row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
         row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);
-        row.see(wanted.metadata, now);
+        row.update_seen(wanted.metadata, now);
     }
 }

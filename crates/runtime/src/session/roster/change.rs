@@ -74,7 +74,7 @@ impl AttachClient {
 pub(super) const CLIENT_EXIT: &str = "client_exit";
 
 /// Returns the exit of a client that sent no metadata.
-pub(super) fn left_silently(client_id: String, reason: &str) -> LiveClientLeft {
+pub(super) fn silent_exit(client_id: String, reason: &str) -> LiveClientLeft {
     LiveClientLeft {
         client_id,
         reason: reason.to_owned(),
@@ -103,7 +103,7 @@ impl RosterChange {
 impl Roster {
     /// Returns the unpublished change of control that no named client caused: a connection that opened the
     /// session took control or left. Returns `None` if no named client is attached.
-    pub(crate) fn untold(&self, told: Option<&str>) -> Option<RosterChange> {
+    pub(crate) fn unpublished_change(&self, told: Option<&str>) -> Option<RosterChange> {
         let now = self.controller_id();
         if self.rows.is_empty() || now.as_deref() == told {
             return None;
@@ -112,11 +112,11 @@ impl Roster {
             Some(_) => LiveClientAction::Takeover,
             None => LiveClientAction::Detached,
         };
-        Some(self.told(action, None, told.map(str::to_owned), None))
+        Some(self.build_change(action, None, told.map(str::to_owned), None))
     }
 
     /// Returns the change to publish. Names the previous controller only if it differs from the current one.
-    pub(super) fn told(
+    pub(super) fn build_change(
         &self,
         action: LiveClientAction,
         client: Option<&str>,
@@ -124,7 +124,7 @@ impl Roster {
         left: Option<Box<LiveClientLeft>>,
     ) -> RosterChange {
         let now = self.controller_id();
-        let client = client.and_then(|id| self.row(id));
+        let client = client.and_then(|id| self.row_index(id));
         RosterChange {
             action,
             state: LiveClientChange {

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::{
     AnsweringSeat, AttachClient, ClockReading, ControlHolder, ControlPreemption, Roster, SeatId,
-    seconds,
+    seconds_text,
 };
 use crate::HostPort;
 
 impl Roster {
     /// Applies `Again`: a client that reconnects keeps the mode it had; the mode in its request is ignored.
-    pub(super) fn as_it_is(&self, wanted: AttachClient) -> AttachClient {
-        let known = self.row(&wanted.client_id);
+    pub(super) fn keep_known_mode(&self, wanted: AttachClient) -> AttachClient {
+        let known = self.row_index(&wanted.client_id);
         match known.filter(|_| wanted.taking == ControlPreemption::Again) {
             Some(at) => AttachClient {
                 mode: self.rows[at].client.mode,
@@ -29,7 +29,7 @@ impl Roster {
         self.epoch
     }
 
-    pub(crate) fn asked(&self) -> Option<AnsweringSeat> {
+    pub(crate) fn answering_seat(&self) -> Option<AnsweringSeat> {
         let seat = self.asked_seat()?;
         let term = self.term;
         Some(AnsweringSeat { seat, term })
@@ -38,15 +38,17 @@ impl Roster {
     /// Returns the client that receives questions. A connection without a named client uses the connection's name.
     pub(crate) fn asked_client(&self, now: ClockReading) -> Option<LiveClient> {
         match self.holder() {
-            Some(ControlHolder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),
+            Some(ControlHolder::Client(id)) => {
+                self.row_index(id).map(|at| self.rows[at].client.clone())
+            }
             Some(ControlHolder::Seat(_)) | None => Some(LiveClient {
                 client_id: self.seats.get(&self.asked_seat()?)?.name.to_string(),
                 mode: LiveClientMode::Controller,
                 attached_at: self
                     .control
                     .as_ref()
-                    .map_or_else(|| seconds(now), |it| (it.since / 1000).to_string()),
-                last_seen_at: seconds(now),
+                    .map_or_else(|| seconds_text(now), |it| (it.since / 1000).to_string()),
+                last_seen_at: seconds_text(now),
                 prompt_injection: true,
                 permission_routing: true,
                 metadata: json!({}),

@@ -103,7 +103,7 @@ impl RosterModel {
         }
     }
 
-    fn shown(&self) -> Option<String> {
+    fn controller_name(&self) -> Option<String> {
         let (name, over) = self.driver.clone()?;
         Some(name.unwrap_or_else(|| format!("conn-{over}")))
     }
@@ -124,13 +124,13 @@ impl RosterModel {
         }
     }
 
-    fn claims(&mut self, over: usize) {
+    fn claim_if_free(&mut self, over: usize) {
         if self.driver.is_none() && self.there.get(&over) == Some(&true) {
             self.set_driver(Some((None, over)));
         }
     }
 
-    fn asked(&self) -> Option<(usize, Option<String>)> {
+    fn answering(&self) -> Option<(usize, Option<String>)> {
         match self.driver.as_ref() {
             None => {
                 let opened = self.there.iter().filter(|(_, opens)| **opens);
@@ -172,7 +172,7 @@ impl RosterPair {
 
     fn step(&mut self, op: RosterOp) {
         let now = self.now();
-        let before = self.model.shown();
+        let before = self.model.controller_name();
         match op {
             RosterOp::Sit(opens) => {
                 if self.seats.len() == 4 {
@@ -185,10 +185,10 @@ impl RosterPair {
                     SeatClaim::Never
                 };
                 let conn = format!("conn-{at}");
-                let seat = self.roster.sit(&conn, Arc::new(NoHost), claim, now);
+                let seat = self.roster.add_seat(&conn, Arc::new(NoHost), claim, now);
                 self.seats.push(seat);
                 self.model.there.insert(at, opens);
-                self.model.claims(at);
+                self.model.claim_if_free(at);
             }
             RosterOp::Claim(at) => {
                 self.roster.claim(self.seat(at), now);
@@ -197,7 +197,7 @@ impl RosterPair {
                     && !named
                 {
                     *opens = true;
-                    self.model.claims(at);
+                    self.model.claim_if_free(at);
                 }
             }
             RosterOp::Leave(at) => {
@@ -260,7 +260,7 @@ impl RosterPair {
                     && !mine
                     && matches!(taking, ControlPreemption::IfFree | ControlPreemption::Again)
                 {
-                    let controller = self.model.shown().unwrap();
+                    let controller = self.model.controller_name().unwrap();
                     assert_eq!(
                         result,
                         Err(LiveClientError::ControllerExists { controller })
@@ -324,7 +324,7 @@ impl RosterPair {
                     change.state.client.as_ref().map(|c| &c.client_id),
                     Some(&id)
                 );
-                self.told(&change, before);
+                self.check_change(&change, before);
             }
             RosterOp::Detach(at, client) => {
                 let gone = LiveClientLeft {
@@ -342,7 +342,7 @@ impl RosterPair {
                 let change = result.unwrap();
                 assert_eq!(change.state.client, None);
                 assert_eq!(change.left.as_ref().unwrap().reason, "bye");
-                self.told(&change, before);
+                self.check_change(&change, before);
             }
             RosterOp::Heartbeat(at, client, metadata) => {
                 let about = metadata.map(|n| json!({ "n": n }));
@@ -359,21 +359,21 @@ impl RosterPair {
                 known.seen = second;
                 known.about = about.unwrap_or_else(|| known.about.clone());
                 known.promise = known.promise.map(|(every, _)| (every, second + 3 * every));
-                self.told(&result.unwrap(), before);
+                self.check_change(&result.unwrap(), before);
             }
             RosterOp::Drive(at, act, client) => {
                 let client = client.map(name);
                 let result = self
                     .roster
                     .drive(self.seat(at), act, client.as_deref(), now);
-                self.model.claims(at);
+                self.model.claim_if_free(at);
                 let named = client.filter(|c| self.model.find(c, at).is_some());
                 let holds = match (&self.model.driver, named) {
                     (Some((Some(driver), _)), Some(named)) => *driver == named,
                     (Some((_, over)), None) => *over == at,
                     _ => false,
                 };
-                let controller = self.model.shown();
+                let controller = self.model.controller_name();
                 if !holds {
                     assert_eq!(result, Err(NotInControl::NotController { controller }));
                     return;
@@ -404,7 +404,7 @@ impl RosterPair {
             RosterOp::Wait(seconds) => {
                 self.model.second += seconds;
                 let now = self.now();
-                let told = self.roster.overdue(now);
+                let told = self.roster.detach_overdue(now);
                 let late =
                     |k: &&KnownClient| k.promise.is_some_and(|(_, due)| due <= self.model.second);
                 let late = self.model.known.iter().filter(late);
@@ -421,18 +421,21 @@ impl RosterPair {
     }
 
     /// Checks that a change reports the current state, and the previous controller only if it differs.
-    fn told(&self, change: &RosterChange, before: Option<String>) {
-        let after = self.model.shown();
+    fn check_change(&self, change: &RosterChange, before: Option<String>) {
+        let after = self.model.controller_name();
         assert_eq!(change.state.active_controller_id, after);
         let previous = before.filter(|it| Some(it) != after.as_ref());
         assert_eq!(change.state.previous_controller_id, previous);
         assert_eq!(change.state.clients, self.roster.clients());
     }
 
-    fn agree(&mut self) {
+    fn assert_agreement(&mut self) {
         let (roster, model) = (&self.roster, &self.model);
         assert_eq!(roster.epoch(), model.changes);
-        assert_eq!(roster.controller().map(|(id, _)| id), model.shown());
+        assert_eq!(
+            roster.controller().map(|(id, _)| id),
+            model.controller_name()
+        );
         let rows = roster.clients();
         let drives = |c: &&LiveClient| c.mode == LiveClientMode::Controller;
         assert!(rows.iter().filter(drives).count() <= 1);
@@ -455,9 +458,9 @@ impl RosterPair {
             let holds = model.driver.as_ref().is_some_and(|(_, over)| *over == at);
             assert_eq!(roster.has_control(*seat), holds);
         }
-        let asked = model.asked();
+        let asked = model.answering();
         assert_eq!(
-            roster.asked().map(|it| it.seat),
+            roster.answering_seat().map(|it| it.seat),
             asked.as_ref().map(|(at, _)| self.seats[*at])
         );
         assert_eq!(roster.host().is_some(), model.driver.is_some());
@@ -500,7 +503,7 @@ proptest! {
         };
         for op in ops {
             pair.step(op);
-            pair.agree();
+            pair.assert_agreement();
         }
     }
 }
@@ -514,7 +517,7 @@ fn roster_rejects_a_client_above_the_limit() {
     let tick = runtime.block_on(async { tokio::time::sleep(Duration::ZERO).deadline() });
     let now = ClockReading { at: 0, tick };
     let mut roster = Roster::default();
-    let seat = roster.sit("broker", Arc::new(NoHost), SeatClaim::Never, now);
+    let seat = roster.add_seat("broker", Arc::new(NoHost), SeatClaim::Never, now);
     for n in 0..MOST_CLIENTS {
         let client = AttachClient::observer(format!("c{n}"));
         roster.attach(seat, client, now).unwrap();

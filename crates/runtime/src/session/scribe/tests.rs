@@ -287,7 +287,7 @@ fn settle_closes_everything_a_turn_leaves_open() {
         );
         let before = desk.written.len();
         if how == LeftoverCause::Crashed {
-            desk.scribe = EventScribe::after_a_crash("s".into());
+            desk.scribe = EventScribe::for_recovery("s".into());
         }
         desk.settle(how);
         desk.written.drain(1..before);
@@ -403,12 +403,12 @@ fn scribe_replaces_an_audit_that_the_agent_sets() {
         mutation_scope: MutationScope::ApplyWorkspace,
         approval_policy: ApprovalPolicy::None,
     };
-    desk.scribe.acts_under(Some(Arc::new(audit.clone())));
+    desk.scribe.set_audit(Some(Arc::new(audit.clone())));
     let mut forged = call("a");
     forged["audit"] = json!({"session_id": "another"});
     desk.emit(forged.clone());
     desk.emit(worker("WorkerSpawned"));
-    desk.scribe.acts_under(None);
+    desk.scribe.set_audit(None);
     forged["tool_call_id"] = json!("b");
     desk.emit(forged);
     let audits = desk.written.iter().filter_map(|e| match &e.event {
@@ -420,7 +420,7 @@ fn scribe_replaces_an_audit_that_the_agent_sets() {
         }
         _ => None,
     });
-    let delegated = audit.delegated(None, &"w".into());
+    let delegated = audit.delegate_to(None, &"w".into());
     assert_eq!(delegated.parent_session_id, Some("s".into()));
     assert_eq!(
         audits.collect::<Vec<_>>(),

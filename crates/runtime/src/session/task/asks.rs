@@ -29,7 +29,7 @@ impl SessionTask {
         let Some(pending) = turn.asks.remove(id) else {
             return Ok(());
         };
-        let (decision, chosen) = check(&pending.ask, decision);
+        let (decision, chosen) = check_decision(&pending.ask, decision);
         let remembered = match chosen {
             Some(option) => remember(&self.shared.clone(), &pending.ask, option, &decision).await,
             None => None,
@@ -41,11 +41,15 @@ impl SessionTask {
                 .insert(pending.ask.tool_call.tool_call_id.clone());
         }
         let grant = remembered.as_ref().map(|kept| kept.grant.clone());
-        let event = resolved(id.clone(), decision.clone(), remembered);
+        let event = resolved_event(id.clone(), decision.clone(), remembered);
         let mut events = vec![event];
-        let covered = grant.map_or_else(Vec::new, |grant| self.covered(&grant));
+        let covered = grant.map_or_else(Vec::new, |grant| self.take_covered(&grant));
         for other in &covered {
-            events.push(resolved(other.ask.ask_id.clone(), decision.clone(), None));
+            events.push(resolved_event(
+                other.ask.ask_id.clone(),
+                decision.clone(),
+                None,
+            ));
         }
         self.write(events).await?;
         for answered in covered.into_iter().chain([pending]) {
@@ -55,7 +59,7 @@ impl SessionTask {
     }
 
     /// Removes and returns the open questions that a remembered answer also settles: those that offer the same grant.
-    fn covered(&mut self, grant: &Grant) -> Vec<PendingAsk> {
+    fn take_covered(&mut self, grant: &Grant) -> Vec<PendingAsk> {
         let Some(turn) = &mut self.turn else {
             return Vec::new();
         };
@@ -110,7 +114,11 @@ async fn remember(
     Some(RememberedGrant { scope, grant })
 }
 
-fn resolved(ask_id: AskId, decision: Decision, remembered: Option<RememberedGrant>) -> AgentEvent {
+fn resolved_event(
+    ask_id: AskId,
+    decision: Decision,
+    remembered: Option<RememberedGrant>,
+) -> AgentEvent {
     AgentEvent::PermissionResolved(Box::new(PermissionResolved {
         ask_id,
         decision,
@@ -119,7 +127,10 @@ fn resolved(ask_id: AskId, decision: Decision, remembered: Option<RememberedGran
 }
 
 /// Returns the effective decision of an answer, and the option it chose.
-fn check(ask: &PermissionAsked, decision: Decision) -> (Decision, Option<&PermissionOption>) {
+fn check_decision(
+    ask: &PermissionAsked,
+    decision: Decision,
+) -> (Decision, Option<&PermissionOption>) {
     let offered = |id: &str| ask.options.iter().find(|option| option.option_id == id);
     match &decision {
         Decision::Allowed { option_id, .. } => match offered(option_id) {

@@ -62,9 +62,12 @@ impl SessionTask {
         Err(ControlRefusal::Written(result, Some(owner.clone())))
     }
 
-    pub(super) async fn control(&mut self, request: ControlRequest) -> Result<(), JournalError> {
+    pub(super) async fn handle_control(
+        &mut self,
+        request: ControlRequest,
+    ) -> Result<(), JournalError> {
         match self.settle_control(request).await? {
-            Some(effect) => self.take_effect(effect).await,
+            Some(effect) => self.apply_effect(effect).await,
             None => Ok(()),
         }
     }
@@ -81,7 +84,7 @@ impl SessionTask {
         } = request;
         let verdict = match &wanted {
             // Before the event is written: a client that receives it finds the turn cancelled.
-            ControlAction::Cancel(turn) => self.cancel_wanted(turn.as_ref()).await?,
+            ControlAction::Cancel(turn) => self.apply_cancel(turn.as_ref()).await?,
             other => self.judge(other, &actor),
         };
         let (result, owner) = match verdict {
@@ -103,16 +106,19 @@ impl SessionTask {
         };
         let outcome = ControlOutcome {
             control_id: self.shared.config.ids.mint(IdKind::Control),
-            control: wanted.control(),
+            control: wanted.kind(),
             result: result.unwrap_or_else(|refused| refused),
             actor: actor.clone(),
             target: wanted.target(&Observer {
                 shared: self.shared.clone(),
             }),
         };
-        let effect = result.is_ok().then(|| self.effect_of(&wanted)).flatten();
+        let effect = result
+            .is_ok()
+            .then(|| self.control_effect(&wanted))
+            .flatten();
         let change = match result {
-            Ok(result) => change(wanted, result, &actor),
+            Ok(result) => pending_event(wanted, result, &actor),
             Err(_) => None,
         };
         let mut events: Vec<_> = change.into_iter().collect();
@@ -142,7 +148,7 @@ impl SessionTask {
                 only_running,
                 ..
             } => {
-                self.shared.check(content)?;
+                self.shared.check_prompt(content)?;
                 let stops = |turn: &RunningTurn| turn.is_cancelled();
                 let goes_on = !self.waiting.is_empty() || !self.turn.as_ref().is_none_or(stops);
                 if *only_running && !goes_on {
@@ -151,11 +157,11 @@ impl SessionTask {
                 if self.turn.is_none() && self.waiting.is_empty() {
                     return Err(ControlResult::NoActivePrompt.into());
                 }
-                self.room(&view, 1, weigh(content))
+                self.check_room(&view, 1, weigh(content))
             }
             ControlAction::RevokeInject(id) => {
                 self.check_owner(&view, id, actor)?;
-                match check_waits(&view, id) {
+                match check_pending(&view, id) {
                     Ok(()) => Ok(ControlResult::Revoked),
                     Err(done @ ControlResult::AlreadyRevoked) => Ok(done),
                     Err(refused) => Err(refused.into()),
@@ -166,22 +172,22 @@ impl SessionTask {
                 let content = content.as_ref();
                 let content =
                     content.map_err(|unreadable| ControlRefusal::Unfit(unreadable.clone()))?;
-                self.shared.check(content)?;
-                check_waits(&view, id)?;
+                self.shared.check_prompt(content)?;
+                check_pending(&view, id)?;
                 // A content that does not grow always fits.
                 let now = view.pending.message(id).map_or(0, |it| weigh(&it.content));
                 let more = weigh(content).saturating_sub(now);
                 if more > 0 {
-                    self.room(&view, 0, more)?;
+                    self.check_room(&view, 0, more)?;
                 }
                 Ok(ControlResult::Replaced)
             }
             ControlAction::Remind(pending) => {
                 let PendingReminder { reminder, .. } = &**pending;
-                if view.knows_reminder(&reminder.id) {
+                if view.has_reminder(&reminder.id) {
                     return Err(ControlResult::IdInUse.into());
                 }
-                self.room_for_reminders(&view, 1, reminder.weight())
+                self.check_room_for_reminders(&view, 1, reminder.weight())
             }
             ControlAction::RevokeReminder(id) => {
                 if view.pending.reminder(id).is_some() {
@@ -203,7 +209,7 @@ impl SessionTask {
     }
 
     /// Whether this much more may wait.
-    fn room(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
+    fn check_room(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
         let config = &self.shared.config;
         let full = view.pending.len().saturating_add(rows) > config.max_pending
             || view.pending.bytes().saturating_add(bytes) > config.max_pending_bytes;
@@ -214,17 +220,22 @@ impl SessionTask {
     }
 
     /// Whether this many more reminders fit; reminders in force count like waiting ones.
-    fn room_for_reminders(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
+    fn check_room_for_reminders(
+        &self,
+        view: &SessionView,
+        rows: usize,
+        bytes: usize,
+    ) -> ControlVerdict {
         let rows = view.reminders.len().saturating_add(rows);
         let bytes = view.reminders.bytes().saturating_add(bytes);
-        self.room(view, rows, bytes)
+        self.check_room(view, rows, bytes)
     }
 
     pub(super) fn has_room_for(&self, view: &SessionView, rows: usize, bytes: usize) -> bool {
-        self.room_for_reminders(view, rows, bytes).is_ok()
+        self.check_room_for_reminders(view, rows, bytes).is_ok()
     }
 
-    async fn cancel_wanted(
+    async fn apply_cancel(
         &mut self,
         turn: Option<&TurnId>,
     ) -> Result<ControlVerdict, JournalError> {
@@ -243,7 +254,7 @@ impl SessionTask {
         Ok(Ok(ControlResult::Cancelled))
     }
 
-    async fn take_effect(&mut self, effect: ControlEffect) -> Result<(), JournalError> {
+    async fn apply_effect(&mut self, effect: ControlEffect) -> Result<(), JournalError> {
         if let Some(by) = effect.interrupts {
             self.interrupt_asks(by).await?;
             if let Some(turn) = &mut self.turn {
@@ -251,8 +262,8 @@ impl SessionTask {
             }
         }
         match effect.passed_on {
-            Some(WorkerNotice::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
-            Some(WorkerNotice::Revoked { id, origin }) => self.pass_on_revoked(&id, origin),
+            Some(WorkerNotice::Reminder(mode, reminder)) => self.pass_on_reminder(mode, &reminder),
+            Some(WorkerNotice::Revoked { id, origin }) => self.pass_on_revocation(&id, origin),
             None => {}
         }
         match effect.wakes {
@@ -273,27 +284,27 @@ impl SessionTask {
         let withdrawn = asks.iter().map(|(id, _)| cancelled_ask(id.clone()));
         self.write(withdrawn.collect()).await?;
         for (_, pending) in asks {
-            send_reply(pending.reply, withdrawn_by(by));
+            send_reply(pending.reply, interrupted_decision(by));
         }
         Ok(())
     }
 
     /// Returns what interrupted the agent and is not delivered yet: until then, the session's own questions
     /// are not sent to a client.
-    pub(super) fn interrupter_of(&self, ask: &PermissionAsked) -> Option<&'static str> {
+    pub(super) fn find_interrupter(&self, ask: &PermissionAsked) -> Option<&'static str> {
         let by = self.turn.as_ref()?.interrupted?;
         let waits = !self
             .shared
             .view()
             .pending
-            .of(&[DeliveryMode::InterruptImmediate])
+            .entries_with_modes(&[DeliveryMode::InterruptImmediate])
             .is_empty();
         (waits && ask.lineage.is_empty()).then_some(by)
     }
 }
 
 /// Returns the answer to a question that was withdrawn.
-pub(super) fn withdrawn_by(interrupter: &str) -> Decision {
+pub(super) fn interrupted_decision(interrupter: &str) -> Decision {
     let reason = format!("{interrupter} interrupted before anybody answered");
     Decision::Unavailable { reason }
 }
@@ -316,7 +327,7 @@ enum WorkerNotice {
 }
 
 impl SessionTask {
-    fn effect_of(&self, wanted: &ControlAction) -> Option<ControlEffect> {
+    fn control_effect(&self, wanted: &ControlAction) -> Option<ControlEffect> {
         match wanted {
             ControlAction::Inject { mode, .. } => Some(ControlEffect {
                 interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a message"),
@@ -354,7 +365,11 @@ impl SessionTask {
 }
 
 /// Returns the event that applies a request; `None` if it was applied before.
-fn change(wanted: ControlAction, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
+fn pending_event(
+    wanted: ControlAction,
+    result: ControlResult,
+    actor: &Actor,
+) -> Option<AgentEvent> {
     let change = match wanted {
         ControlAction::Inject {
             id,
@@ -396,7 +411,7 @@ fn weigh(content: &[ContentBlock]) -> usize {
 }
 
 /// Whether a message waits; else returns how it ended.
-fn check_waits(view: &SessionView, id: &MessageId) -> Result<(), ControlResult> {
+fn check_pending(view: &SessionView, id: &MessageId) -> Result<(), ControlResult> {
     let was = |named| view.used.contains(named, id.as_str());
     if view.pending.message(id).is_some() {
         Ok(())

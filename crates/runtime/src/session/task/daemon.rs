@@ -47,7 +47,7 @@ impl DaemonWaits {
     }
 
     /// Resolves when a waiting task of the agent has stopped by itself. Cancel safe.
-    pub(crate) async fn left(&mut self) {
+    pub(crate) async fn wait_for_dropped_wait(&mut self) {
         poll_fn(|cx| {
             let mut waiting = self.waiting.iter_mut();
             match waiting.any(|reply| reply.poll_closed(cx).is_ready()) {
@@ -94,12 +94,12 @@ impl DaemonWaits {
 impl SessionTask {
     /// Starts a wait of the agent, unless there is something to do already.
     pub(super) async fn begin_wait(&mut self, wait: IdleRequest) -> Result<(), JournalError> {
-        self.stopped_waiting().await?;
+        self.remove_dropped_waits().await?;
         let now = self.shared.config.clock.now();
         // At least 1: a limit of 0 would end the turn before the first wait.
         let limit = wait.watchdog.unwrap_or(self.shared.config.daemon_watchdog);
         let limit = limit.max(1);
-        let something = wait.given.or_else(|| self.something_waits());
+        let something = wait.given.or_else(|| self.find_wake_reason());
         // A dropped reply stops an agent that must stop; an agent that no longer waits needs none.
         let may_wait = !wait.reply.is_closed();
         let Some(turn) = self.turn.as_mut().filter(|it| may_wait && it.may_ask()) else {
@@ -116,7 +116,7 @@ impl SessionTask {
         let (backoff_ms, barren) = turn.waits.begin(now);
         if something.is_none() && barren >= limit {
             let elapsed_ms = now.saturating_sub(turn.waits.barren_since);
-            turn.trip(self.shared.config.cancel_deadline);
+            turn.trip_watchdog(self.shared.config.cancel_deadline);
             let tripped = AgentEvent::Daemon(DaemonChange::WatchdogTripped {
                 attempts: barren,
                 elapsed_ms,
@@ -130,7 +130,7 @@ impl SessionTask {
         let mut events = Vec::new();
         if wait.given.is_none() {
             // For reminders, a turn has passed.
-            events.extend(self.age());
+            events.extend(self.age_reminders());
         }
         if reason.is_none() {
             events.push(AgentEvent::Daemon(DaemonChange::Idle {
@@ -146,10 +146,12 @@ impl SessionTask {
     }
 
     /// Returns the reason why an agent need not wait.
-    fn something_waits(&self) -> Option<WakeReason> {
+    fn find_wake_reason(&self) -> Option<WakeReason> {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         let view = self.shared.view();
-        let now = view.pending.of(&[InterruptImmediate, FinishStep]);
+        let now = view
+            .pending
+            .entries_with_modes(&[InterruptImmediate, FinishStep]);
         let is_message = |row: &PendingDelivery| matches!(row, PendingDelivery::Message(_));
         if now.iter().any(is_message) || view.pending.first_message(AuditOnly).is_some() {
             Some(WakeReason::Message)
@@ -179,7 +181,7 @@ impl SessionTask {
     }
 
     /// Removes waits that the agent dropped by itself. If none is left, the agent's own watch woke it.
-    pub(super) async fn stopped_waiting(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn remove_dropped_waits(&mut self) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
         };
@@ -193,7 +195,7 @@ impl SessionTask {
 
     /// Wakes the agent now, or as soon as it becomes idle.
     pub(super) async fn resume(&mut self) -> Result<(), JournalError> {
-        self.stopped_waiting().await?;
+        self.remove_dropped_waits().await?;
         match &mut self.turn {
             Some(turn) if turn.waits.waiting.is_empty() => {
                 turn.waits.resume = true;

@@ -11,7 +11,7 @@ use crate::session::{
     TaskRequest,
     handle::QueuedPrompt,
     running::{CLOSE_PATIENCE, RunningTurn, TurnWake},
-    settle::{LeftoverCause, settle, title},
+    settle::{LeftoverCause, settle, title_event},
 };
 
 impl SessionTask {
@@ -24,7 +24,7 @@ impl SessionTask {
         let outcome = turn.outcome();
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
         let (cancelled, iteration) = (turn.is_cancelled(), turn.iteration.clone());
-        let (carried, unread) = (turn.carried(), turn.unread.clone());
+        let (carried, unread) = (turn.carryover(), turn.unread.clone());
         // Items that it pushed before it stopped still count.
         if pipe.try_take(&mut self.items) {
             self.take_items().await?;
@@ -43,7 +43,7 @@ impl SessionTask {
             (settle(&view, how), view.title.is_none())
         };
         if untitled {
-            closing.extend(title(&prompt));
+            closing.extend(title_event(&prompt));
         }
         let well = match &outcome {
             // An agent may notice by itself that it was cancelled.
@@ -52,15 +52,15 @@ impl SessionTask {
         };
         if cancelled || !well {
             // Pending messages keep waiting: they belong to the session, not to the turn.
-            closing.extend(self.age());
+            closing.extend(self.age_reminders());
             self.end_turn(&id, closing, outcome).await?;
         } else {
             let (exit, next) = match unread.take_message() {
                 // Delivered but never read: it is the agent's next prompt. Because it was delivered to the
                 // agent, it is no command.
-                Some((message, content)) => (self.age(), Some((message, content, false))),
+                Some((message, content)) => (self.age_reminders(), Some((message, content, false))),
                 None => {
-                    let (events, next) = self.exit(iteration.load(Ordering::Relaxed));
+                    let (events, next) = self.exit_events(iteration.load(Ordering::Relaxed));
                     let next = next.map(|it| {
                         let commands = it.owner.is_host_owner();
                         (it.message_id.clone(), it.content.clone(), commands)
@@ -86,7 +86,7 @@ impl SessionTask {
                 None => self.end_turn(&id, closing, outcome).await?,
             }
         }
-        self.act_under_mode();
+        self.refresh_audit();
         Ok(())
     }
 
@@ -105,14 +105,14 @@ impl SessionTask {
     }
 
     async fn publish_end(&mut self, id: &TurnId, batch: Vec<Envelope>) {
-        self.secure(&batch).await;
+        self.sync_if_required(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
         self.shared.feed.publish(batch);
     }
 
     /// Ends a waiting prompt without a turn.
     pub(super) async fn withdraw(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
-        let withdrawn = AgentEvent::PromptWithdrawn(prompt.begins());
+        let withdrawn = AgentEvent::PromptWithdrawn(prompt.turn_started());
         let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
         self.publish_end(&prompt.turn, batch).await;
         Ok(())
@@ -145,7 +145,7 @@ impl SessionTask {
             self.cancel(&id).await?;
         }
         if let Some(turn) = &mut self.turn {
-            turn.hurry(CLOSE_PATIENCE);
+            turn.shorten_deadline(CLOSE_PATIENCE);
         }
         while let Some(turn) = &mut self.turn {
             tokio::select! {

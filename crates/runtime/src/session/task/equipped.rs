@@ -11,7 +11,10 @@ use super::{SessionTask, lock};
 use crate::{EquipmentChange, permission::with_command};
 
 impl SessionTask {
-    pub(super) async fn equipped(&mut self, change: EquipmentChange) -> Result<(), JournalError> {
+    pub(super) async fn apply_equipment_change(
+        &mut self,
+        change: EquipmentChange,
+    ) -> Result<(), JournalError> {
         let event = match change {
             EquipmentChange::Tools(change) => AgentEvent::ToolsChanged(Box::new(change)),
             EquipmentChange::Servers(servers) => AgentEvent::McpServers { servers },
@@ -21,7 +24,7 @@ impl SessionTask {
                     return Ok(());
                 }
                 self.commands_told = now;
-                self.commands(self.shared.own_commands(), true)
+                self.commands_event(self.shared.own_commands(), true)
             }
         };
         self.write(vec![event]).await?;
@@ -29,7 +32,7 @@ impl SessionTask {
     }
 
     /// Returns the slash commands of the agent with those of the equipment.
-    pub(super) fn commands(&self, own: Vec<SlashCommand>, own_unchanged: bool) -> AgentEvent {
+    pub(super) fn commands_event(&self, own: Vec<SlashCommand>, own_unchanged: bool) -> AgentEvent {
         let (commands, equipped) = self.shared.with_equipment(own);
         AgentEvent::AvailableCommands {
             commands: with_command(commands),

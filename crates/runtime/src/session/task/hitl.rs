@@ -14,7 +14,7 @@ use crate::{
 
 impl SessionTask {
     /// Opens a request if the turn may still ask; else settles it at once.
-    pub(super) fn put_hitl(
+    pub(super) fn open_hitl(
         &mut self,
         request: HitlRequest,
         reply: oneshot::Sender<HitlEnd>,
@@ -33,9 +33,9 @@ impl SessionTask {
                 lock(&self.shared.hitl).insert(id, request.clone());
                 // Only the root session watches the deadline.
                 let timed = self.shared.lineage.is_none();
-                turn.hitl.put(request, reply, timed);
+                turn.hitl.insert(request, reply, timed);
             }
-            _ => events.push(resolved(&request, &HitlEnd::Cancelled)),
+            _ => events.push(resolved_event(&request, &HitlEnd::Cancelled)),
         }
     }
 
@@ -44,12 +44,12 @@ impl SessionTask {
         let turn = self.turn.as_mut();
         if let Some(pending) = turn.and_then(|turn| turn.hitl.take(id)) {
             lock(&self.shared.hitl).remove(id);
-            events.push(resolved(&pending.request, &HitlEnd::Cancelled));
+            events.push(resolved_event(&pending.request, &HitlEnd::Cancelled));
         }
     }
 
     /// Whether an agent's event would settle an open request, which it may not.
-    pub(super) fn is_asked(&self, event: &AgentEvent) -> bool {
+    pub(super) fn settles_open_hitl(&self, event: &AgentEvent) -> bool {
         if let AgentEvent::HitlResolved { request_id, .. } = event {
             let turn = self.turn.as_ref();
             return turn.is_some_and(|turn| turn.hitl.contains(request_id));
@@ -64,7 +64,7 @@ impl SessionTask {
         reply: oneshot::Sender<Result<Seq, HitlError>>,
     ) -> Result<(), JournalError> {
         let counted = match &mut self.turn {
-            Some(turn) => turn.hitl.count(&response),
+            Some(turn) => turn.hitl.count_response(&response),
             None => Err(HitlError::Unknown(response.request_id.clone())),
         };
         let counted = match counted {
@@ -80,7 +80,7 @@ impl SessionTask {
             ResponseTally::Done(pending) => {
                 lock(&self.shared.hitl).remove(&pending.request.request_id);
                 let end = HitlEnd::Answered(pending.counted);
-                events.push(resolved(&pending.request, &end));
+                events.push(resolved_event(&pending.request, &end));
                 Some((pending.reply, end))
             }
         };
@@ -112,9 +112,9 @@ impl SessionTask {
         }
         // With a default the agent continues by itself.
         if said && pending.request.default.is_none() {
-            events.push(self.plainly(&pending.request));
+            events.push(self.question_message(&pending.request));
         }
-        events.push(resolved(&pending.request, &end));
+        events.push(resolved_event(&pending.request, &end));
         self.write(events).await?;
         send_reply(pending.reply, end);
         Ok(())
@@ -126,14 +126,14 @@ impl SessionTask {
         let turn = self.turn.as_mut();
         let all = turn.map(|turn| turn.hitl.take_all()).unwrap_or_default();
         let settled = |pending: PendingHitl| {
-            let event = resolved(&pending.request, &HitlEnd::Cancelled);
+            let event = resolved_event(&pending.request, &HitlEnd::Cancelled);
             (event, pending.reply)
         };
         all.into_iter().map(settled).unzip()
     }
 
     /// Returns the question as a separate text message.
-    fn plainly(&self, request: &HitlRequest) -> AgentEvent {
+    fn question_message(&self, request: &HitlRequest) -> AgentEvent {
         let mut content = request.text();
         for choice in &request.choices {
             content.push_str("\n- ");
@@ -147,7 +147,7 @@ impl SessionTask {
     }
 }
 
-fn resolved(request: &HitlRequest, end: &HitlEnd) -> AgentEvent {
+fn resolved_event(request: &HitlRequest, end: &HitlEnd) -> AgentEvent {
     AgentEvent::HitlResolved {
         request_id: request.request_id.clone(),
         kind: request.kind.as_str().to_owned(),

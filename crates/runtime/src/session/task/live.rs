@@ -15,7 +15,7 @@ use crate::{
 
 impl SessionTask {
     /// Handles a client's request.
-    pub(super) async fn live(&mut self, request: LiveRequest) -> Result<(), JournalError> {
+    pub(super) async fn handle_live(&mut self, request: LiveRequest) -> Result<(), JournalError> {
         let LiveRequest {
             seat,
             wanted,
@@ -30,13 +30,13 @@ impl SessionTask {
         });
         let told: Result<(LiveClientChange, Seq), LiveClientError> = match change {
             Ok(mut changes) => {
-                let seq = self.tell(&changes).await?;
+                let seq = self.publish_changes(&changes).await?;
                 // The last change is about the client that sent the request.
                 let last = changes.pop().ok_or(LiveClientError::Closed);
                 last.map(|change| (change.state, seq))
             }
             Err(refused) => {
-                self.shared.amended(&[]);
+                self.shared.finish_amend(&[]);
                 Err(refused)
             }
         };
@@ -51,7 +51,7 @@ impl SessionTask {
         reply: Option<oneshot::Sender<()>>,
     ) -> Result<(), JournalError> {
         let gone = self.shared.begin_amend(|roster, _| roster.leave(seat));
-        self.tell(&gone).await?;
+        self.publish_changes(&gone).await?;
         if let Some(reply) = reply {
             send_reply(reply, ());
         }
@@ -59,16 +59,18 @@ impl SessionTask {
     }
 
     /// Detaches clients whose heartbeats are overdue.
-    pub(super) async fn missed(&mut self) -> Result<(), JournalError> {
-        let late = self.shared.begin_amend(|roster, now| roster.overdue(now));
-        self.tell(&late).await?;
+    pub(super) async fn detach_overdue(&mut self) -> Result<(), JournalError> {
+        let late = self
+            .shared
+            .begin_amend(|roster, now| roster.detach_overdue(now));
+        self.publish_changes(&late).await?;
         Ok(())
     }
 
     /// Publishes a change of control that no client caused.
-    pub(super) async fn control_passed(&mut self) -> Result<(), JournalError> {
-        if let Some(change) = self.shared.begin_telling() {
-            self.tell(&[change]).await?;
+    pub(super) async fn publish_control_change(&mut self) -> Result<(), JournalError> {
+        if let Some(change) = self.shared.begin_control_change() {
+            self.publish_changes(&[change]).await?;
         }
         Ok(())
     }
@@ -79,17 +81,17 @@ impl SessionTask {
     }
 
     /// Whether an answer comes from the seat that still receives questions.
-    pub(super) fn counts(&self, term: Option<SeatTerm>) -> bool {
-        let asked = self.shared.live.roster().asked();
+    pub(super) fn is_current_term(&self, term: Option<SeatTerm>) -> bool {
+        let asked = self.shared.live.roster().answering_seat();
         term.is_none_or(|term| asked.is_some_and(|asked| asked.term == term.0))
     }
 
     /// Writes and publishes changes, then applies their effects. If they cannot be written the session ends,
     /// and its clients with it.
-    async fn tell(&mut self, changes: &[RosterChange]) -> Result<Seq, JournalError> {
+    async fn publish_changes(&mut self, changes: &[RosterChange]) -> Result<Seq, JournalError> {
         let events = changes.iter().map(RosterChange::event).collect();
         let seq = self.write(events).await?;
-        self.shared.amended(changes);
+        self.shared.finish_amend(changes);
         Ok(seq)
     }
 }

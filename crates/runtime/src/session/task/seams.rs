@@ -36,7 +36,7 @@ impl SeamDrain {
             drain.count += 1;
             match row {
                 PendingDelivery::Message(message) => {
-                    drain.events.push(delivered(&message));
+                    drain.events.push(delivery_event(&message));
                     items.push(Steering::Message {
                         id: message.message_id.clone(),
                         content: message.content.clone(),
@@ -60,7 +60,7 @@ impl SeamDrain {
             .events
             .extend(items.iter().filter_map(|item| match item {
                 Steering::Message { .. } => None,
-                Steering::Reminder(reminder) => Some(emitted(reminder)),
+                Steering::Reminder(reminder) => Some(emission_event(reminder)),
             }));
         drain.items = items;
         drain
@@ -74,14 +74,16 @@ impl SeamDrain {
     ) {
         let mut changes = match mode {
             DeliveryMode::AuditOnly => Vec::new(),
-            DeliveryMode::InterruptImmediate | DeliveryMode::FinishStep => coming.comes(&reminder),
+            DeliveryMode::InterruptImmediate | DeliveryMode::FinishStep => {
+                coming.activate(&reminder)
+            }
         };
         changes.push(ReminderChange::Injected { mode, reminder });
-        self.events.extend(changes.into_iter().map(lifecycle));
+        self.events.extend(changes.into_iter().map(lifecycle_event));
     }
 
     /// Records that the seam was passed.
-    fn passed(&mut self, iteration: u64, seam: Seam, dispatch_skipped: bool) {
+    fn record_checkpoint(&mut self, iteration: u64, seam: Seam, dispatch_skipped: bool) {
         self.events.push(AgentEvent::LoopCheckpoint(LoopCheckpoint {
             iteration,
             seam,
@@ -93,7 +95,7 @@ impl SeamDrain {
 
 impl SessionTask {
     /// Handles an agent that passes a seam.
-    pub(super) async fn pass(
+    pub(super) async fn pass_seam(
         &mut self,
         seam: Seam,
         iteration: u64,
@@ -107,10 +109,10 @@ impl SessionTask {
         let stays = self.turn.as_ref().is_some_and(|turn| turn.may_ask());
         let (mut drain, skipped) = {
             let view = self.shared.view();
-            let modes = if stays { seam.delivers() } else { &[] };
+            let modes = if stays { seam.delivery_modes() } else { &[] };
             let mut rows = match is_exit_before_steers(&view, seam) {
-                true => view.pending.reminders_of(modes),
-                false => view.pending.of(modes),
+                true => view.pending.reminders_with_modes(modes),
+                false => view.pending.entries_with_modes(modes),
             };
             let has_message = rows
                 .iter()
@@ -125,16 +127,16 @@ impl SessionTask {
                 _ => None,
             };
             let skipped = match (interrupted, &self.turn) {
-                (Some(by), Some(turn)) => skip(&view, &turn.allowed, by),
+                (Some(by), Some(turn)) => skip_calls(&view, &turn.allowed, by),
                 _ => Vec::new(),
             };
             // At a seam that delivers them: reminders in force that the agent has not received.
-            let missed = view.reminders.fresh();
+            let missed = view.reminders.iter_unrendered();
             let missed = missed.filter(|_| modes.contains(&DeliveryMode::FinishStep));
             let missed = missed.map(|it| Steering::Reminder(it.reminder.clone()));
             let coming = ComingReminders::new(&view.reminders);
             let mut drain = SeamDrain::take(coming, missed.collect(), rows, true);
-            drain.passed(iteration, seam, interrupted.is_some());
+            drain.record_checkpoint(iteration, seam, interrupted.is_some());
             (drain, (interrupted, skipped))
         };
         let (interrupted, mut events) = skipped;
@@ -146,7 +148,10 @@ impl SessionTask {
             if !drain.items.is_empty() {
                 turn.waits.note_activity();
             }
-            if seam.delivers().contains(&DeliveryMode::InterruptImmediate) {
+            if seam
+                .delivery_modes()
+                .contains(&DeliveryMode::InterruptImmediate)
+            {
                 turn.interrupted = None;
             }
         }
@@ -163,45 +168,50 @@ impl SessionTask {
 
     /// Returns the events after an agent's return: reminders age and go to the transcript, and a waiting
     /// message is delivered, which becomes the next prompt.
-    pub(super) fn exit(&self, iteration: u64) -> (Vec<AgentEvent>, Option<Arc<PendingMessage>>) {
+    pub(super) fn exit_events(
+        &self,
+        iteration: u64,
+    ) -> (Vec<AgentEvent>, Option<Arc<PendingMessage>>) {
         let view = self.shared.view();
-        let aged = view.reminders.age();
+        let aged = view.reminders.changes_after_turn();
         let mut events = Vec::new();
         for seam in [Seam::TurnEnd, Seam::LoopExit] {
-            let rows = view.pending.up_to_a_message(seam.delivers());
+            let rows = view
+                .pending
+                .reminders_and_first_message(seam.delivery_modes());
             let message = rows.iter().find_map(|row| match row {
                 PendingDelivery::Message(message) => Some(message.clone()),
                 PendingDelivery::Reminder(_) => None,
             });
             // A reminder in force from the first seam is not replaced at the second, which only records.
             let mut coming = ComingReminders::new(&view.reminders);
-            coming.after(&aged);
+            coming.record_changes(&aged);
             let mut drain = SeamDrain::take(coming, Vec::new(), rows, false);
             if drain.count > 0 {
-                drain.passed(iteration, seam, false);
+                drain.record_checkpoint(iteration, seam, false);
             }
             events.append(&mut drain.events);
             if message.is_some() {
-                return (aged_first(aged, events), message);
+                return (prepend_aged(aged, events), message);
             }
         }
-        (aged_first(aged, events), None)
+        (prepend_aged(aged, events), None)
     }
 
     /// Ages the reminders in force by a turn.
-    pub(super) fn age(&self) -> Vec<AgentEvent> {
-        let aged = self.shared.view().reminders.age();
-        aged.into_iter().map(lifecycle).collect()
+    pub(super) fn age_reminders(&self) -> Vec<AgentEvent> {
+        let aged = self.shared.view().reminders.changes_after_turn();
+        aged.into_iter().map(lifecycle_event).collect()
     }
 
     /// Returns the effect of a compaction on the reminders in force.
-    pub(super) fn compacted(&self) -> Vec<AgentEvent> {
-        let gone = self.shared.view().reminders.compact();
-        gone.into_iter().map(lifecycle).collect()
+    pub(super) fn compact_reminders(&self) -> Vec<AgentEvent> {
+        let gone = self.shared.view().reminders.changes_after_compaction();
+        gone.into_iter().map(lifecycle_event).collect()
     }
 
     /// Sends the reminders in force to the agent, for a prompt.
-    pub(super) async fn render(
+    pub(super) async fn send_reminders(
         &mut self,
         reply: oneshot::Sender<Vec<SystemReminder>>,
     ) -> Result<(), JournalError> {
@@ -212,8 +222,8 @@ impl SessionTask {
         }
         let (events, in_force) = {
             let view = self.shared.view();
-            let fresh = view.reminders.fresh();
-            let events = fresh.map(|it| emitted(&it.reminder)).collect();
+            let fresh = view.reminders.iter_unrendered();
+            let events = fresh.map(|it| emission_event(&it.reminder)).collect();
             let in_force = view.reminders.iter().map(|it| it.reminder.clone());
             (events, in_force.collect())
         };
@@ -236,7 +246,7 @@ impl SessionTask {
         }
         let events = {
             let view = self.shared.view();
-            if reminder.id.is_empty() || view.knows_reminder(&reminder.id) {
+            if reminder.id.is_empty() || view.has_reminder(&reminder.id) {
                 reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
             }
             let (mut drain, mut coming) =
@@ -246,7 +256,7 @@ impl SessionTask {
         };
         self.write(events).await?;
         send_reply(reply, Ok(()));
-        self.pass_on(DeliveryMode::FinishStep, &reminder);
+        self.pass_on_reminder(DeliveryMode::FinishStep, &reminder);
         Ok(())
     }
 
@@ -272,12 +282,12 @@ impl SessionTask {
                     tracing::warn!(%session, "too many reminders; the worker does not hear of all");
                     break;
                 }
-                all.append(&mut coming.comes(&reminder));
+                all.append(&mut coming.activate(&reminder));
                 all.push(ReminderChange::Inherited { reminder });
             }
             all
         };
-        self.write(changes.into_iter().map(lifecycle).collect())
+        self.write(changes.into_iter().map(lifecycle_event).collect())
             .await?;
         Ok(())
     }
@@ -286,12 +296,12 @@ impl SessionTask {
 /// Whether an agent leaves its loop while messages for an earlier seam wait. Then those for the end wait, too: the
 /// agent is called again with the earlier ones first.
 fn is_exit_before_steers(view: &SessionView, seam: Seam) -> bool {
-    let earlier = Seam::TurnEnd.delivers();
-    seam == Seam::LoopExit && view.pending.first_message_of(earlier).is_some()
+    let earlier = Seam::TurnEnd.delivery_modes();
+    seam == Seam::LoopExit && view.pending.first_message_with_modes(earlier).is_some()
 }
 
 /// Fails calls that were announced but not started. Allowed calls count as started, whatever the state of their task.
-fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<AgentEvent> {
+fn skip_calls(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<AgentEvent> {
     let error = format!("skipped: {by} interrupted before this tool ran");
     let calls = view.open_turn.iter().flat_map(|turn| &turn.calls);
     let waiting = calls.filter(|(id, call)| call.started_at.is_none() && !allowed.contains(*id));
@@ -311,7 +321,7 @@ fn interrupter(row: &PendingDelivery) -> &'static str {
     }
 }
 
-fn delivered(message: &PendingMessage) -> AgentEvent {
+fn delivery_event(message: &PendingMessage) -> AgentEvent {
     AgentEvent::UserMessage {
         message_id: message.message_id.clone(),
         content: message.content.clone(),
@@ -319,14 +329,14 @@ fn delivered(message: &PendingMessage) -> AgentEvent {
     }
 }
 
-fn emitted(reminder: &SystemReminder) -> AgentEvent {
-    AgentEvent::ReminderEmitted(Box::new(reminder.rendered()))
+fn emission_event(reminder: &SystemReminder) -> AgentEvent {
+    AgentEvent::ReminderEmitted(Box::new(reminder.to_rendered()))
 }
 
-fn aged_first(aged: Vec<ReminderChange>, then: Vec<AgentEvent>) -> Vec<AgentEvent> {
-    aged.into_iter().map(lifecycle).chain(then).collect()
+fn prepend_aged(aged: Vec<ReminderChange>, then: Vec<AgentEvent>) -> Vec<AgentEvent> {
+    aged.into_iter().map(lifecycle_event).chain(then).collect()
 }
 
-fn lifecycle(change: ReminderChange) -> AgentEvent {
+fn lifecycle_event(change: ReminderChange) -> AgentEvent {
     AgentEvent::ReminderLifecycle(Box::new(change))
 }

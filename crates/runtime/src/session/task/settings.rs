@@ -12,7 +12,7 @@ impl SessionTask {
             SettingChange::Mode(mode_id) => {
                 let changed = AgentEvent::ModeChanged { mode_id };
                 let seq = self.write(vec![changed]).await?;
-                self.act_under_mode();
+                self.refresh_audit();
                 Ok(seq)
             }
             SettingChange::Option(config_id, value) => {
@@ -32,7 +32,7 @@ impl SessionTask {
     }
 
     /// Returns the event for an agent's title; `None` if a person chose one.
-    pub(super) fn titled_by_agent(&self, info: SessionInfo) -> Option<AgentEvent> {
+    pub(super) fn agent_title_event(&self, info: SessionInfo) -> Option<AgentEvent> {
         let chosen = self.shared.view().title_chosen;
         (!chosen).then_some(AgentEvent::SessionInfo(SessionInfo {
             title: info.title,

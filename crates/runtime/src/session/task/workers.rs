@@ -41,27 +41,27 @@ impl WorkerDeliveries {
 
 impl SessionTask {
     /// Passes a reminder on to the running workers.
-    pub(super) fn pass_on(&mut self, mode: DeliveryMode, reminder: &SystemReminder) {
+    pub(super) fn pass_on_reminder(&mut self, mode: DeliveryMode, reminder: &SystemReminder) {
         let session = &self.shared.meta.thread_id;
         let (hub, copy) = (
             self.shared.hub.upgrade(),
-            reminder.inherited(session.as_str()),
+            reminder.copy_for_worker(session.as_str()),
         );
         let (Some(hub), Some(copy)) = (hub, copy) else {
             return;
         };
-        for worker in hub.workers_of(session) {
+        for worker in hub.running_workers(session) {
             let copy = copy.clone();
             self.on_the_way.send(worker, |worker| async move {
                 // It may have ended, or have the reminder already.
-                let _ = worker.remind(mode, copy, above()).await;
+                let _ = worker.remind(mode, copy, parent_actor()).await;
             });
         }
     }
 
     /// Passes a revocation on to workers at every depth: the reminder may still wait below a worker that no
     /// longer has it.
-    pub(super) fn pass_on_revoked(&mut self, id: &str, origin: Option<String>) {
+    pub(super) fn pass_on_revocation(&mut self, id: &str, origin: Option<String>) {
         let session = &self.shared.meta.thread_id;
         let Some(hub) = self.shared.hub.upgrade() else {
             return;
@@ -97,7 +97,7 @@ impl SessionTask {
         if waits {
             // The reply is not needed.
             let (reply, _) = oneshot::channel();
-            let (actor, wanted) = (above(), ControlAction::RevokeReminder(id));
+            let (actor, wanted) = (parent_actor(), ControlAction::RevokeReminder(id));
             let request = ControlRequest {
                 actor,
                 wanted,
@@ -119,7 +119,7 @@ impl SessionTask {
 }
 
 /// Returns the actor that represents the parent session.
-fn above() -> Actor {
+fn parent_actor() -> Actor {
     Actor {
         client_id: "session-above".to_owned(),
         role: "host_owner".to_owned(),

@@ -10,7 +10,7 @@ use crate::hitl::*;
 #[tokio::test]
 async fn approval_request_has_the_record_that_hosts_show() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let approval = cx.approval("deploy").args(json!({"to": "production"}));
         let approval = approval.evidence("url", "https://ci.example/41");
         let approval = approval.capabilities(["deploy.production"]);
@@ -18,7 +18,7 @@ async fn approval_request_has_the_record_that_hosts_show() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let request = asked(&session).await;
+    let request = wait_for_request(&session).await;
     let payload = request.payload();
     let record = &payload["approval_request"];
     assert_eq!(
@@ -28,8 +28,8 @@ async fn approval_request_has_the_record_that_hosts_show() {
             "action": "deploy",
             "args": {"to": "production"},
             "principal": "session-1",
-            "requested_at": harn_model::rfc3339(request.requested_at),
-            "deadline": harn_model::rfc3339(request.requested_at + 3_600_000),
+            "requested_at": harn_model::format_rfc3339(request.requested_at),
+            "deadline": harn_model::format_rfc3339(request.requested_at + 3_600_000),
             "approvers_required": 1,
             "evidence_refs": [{"kind": "url", "ref": "https://ci.example/41", "metadata": null}],
             "undo_metadata": record["undo_metadata"],
@@ -53,7 +53,7 @@ async fn approval_request_has_the_record_that_hosts_show() {
     let why = r#"approval needs the "reviewer" who decided"#.to_owned();
     assert_eq!(nobody.await, Err(HitlError::Unfit(why)));
     session.hitl_respond(vote(id, "ada", true)).await.unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         asked hitl_approval_ask-1 approval
         responded hitl_approval_ask-1 ada true
@@ -66,13 +66,13 @@ async fn approval_request_has_the_record_that_hosts_show() {
 
 /// Starts a turn that asks for a launch under dual control; returns the session, the turn and the request id.
 async fn launch(world: &World) -> (Controller, harn_model::TurnId, String) {
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");
         launch.reviewers(["ada", "grace", "alan"]).ask().await
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     (session, turn, id)
 }
 
@@ -95,7 +95,7 @@ async fn dual_control_needs_two_different_reviewers() {
         .unwrap();
     let late = session.hitl_respond(vote(&id, "alan", false)).await;
     assert_eq!(late, Err(HitlError::Unknown(id)));
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         asked hitl_dual_control_ask-1 dual_control
         responded hitl_dual_control_ask-1 ada true
@@ -110,13 +110,13 @@ async fn dual_control_needs_two_different_reviewers() {
 #[tokio::test]
 async fn reviewer_names_ignore_case_and_blanks() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");
         launch.ask().await
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     session.hitl_respond(vote(&id, "ada", true)).await.unwrap();
     for name in ["ada ", "Ada", "\tADA\n"] {
         let twice = session.hitl_respond(vote(&id, name, true)).await;
@@ -126,7 +126,7 @@ async fn reviewer_names_ignore_case_and_blanks() {
         .hitl_respond(vote(&id, "grace", true))
         .await
         .unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(log.contains(r#"reviewers: ["ada", "grace"]"#), "{log}");
 }
 
@@ -139,17 +139,17 @@ async fn named_reviewers_match_in_any_case_and_count_once() {
         .hitl_respond(vote(&id, "GRACE ", true))
         .await
         .unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("approved: true"), "{log}");
 
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");
         launch.reviewers(["ada", "Ada", "ada "]).ask().await
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("fewer reviewers than have to agree"), "{log}");
 }
 
@@ -163,7 +163,7 @@ async fn one_rejection_ends_the_request() {
         ..vote(&id, "alan", false)
     };
     session.hitl_respond(refusal).await.unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     let said = r#"approved: false, reviewers: ["alan"], reason: Some("not on a Friday")"#;
     assert!(log.contains(said), "{log}");
 }
@@ -172,13 +172,13 @@ async fn one_rejection_ends_the_request() {
 async fn one_of_two_concurrent_answers_wins() {
     for _ in 0..20 {
         let world = World::new();
-        let hub = world.hub(asking(async |cx: TurnContext| {
+        let hub = world.hub(asking_agent(async |cx: TurnContext| {
             let verdict = cx.approval("deploy").ask().await?;
             Ok(verdict.reviewers)
         }));
         let session = world.session(&hub).await;
         let turn = prompt(&session, "go").await;
-        let id = asked(&session).await.request_id.clone();
+        let id = wait_for_request(&session).await.request_id.clone();
         let answers = ["ada", "grace"].map(|who| {
             let (session, vote) = (session.clone(), vote(&id, who, who == "ada"));
             tokio::spawn(async move { session.hitl_respond(vote).await })
@@ -187,7 +187,7 @@ async fn one_of_two_concurrent_answers_wins() {
         let (first, second) = (first.await.unwrap(), second.await.unwrap());
         assert!(first.is_ok() != second.is_ok(), "{first:?} {second:?}");
         let winner = if first.is_ok() { "ada" } else { "grace" };
-        let log = told(&whole_turn(&session, &turn).await);
+        let log = format_hitl_events(&whole_turn(&session, &turn).await);
         assert!(log.contains(&format!(r#"said Ok(["{winner}"])"#)), "{log}");
         assert_eq!(log.matches("resolved").count(), 1, "{log}");
     }
@@ -197,14 +197,14 @@ async fn one_of_two_concurrent_answers_wins() {
 async fn rejected_approval_can_end_the_turn() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
-        let _verdict = cx.approval("deploy").ask().await?.granted()?;
+        let _verdict = cx.approval("deploy").ask().await?.require_approval()?;
         unreachable!("it was refused")
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     session.hitl_respond(vote(&id, "ada", false)).await.unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(
         log.ends_with("ended Stopped { stop_reason: EndTurn }\n"),
         "{log}"

@@ -9,17 +9,17 @@ use serde_json::json;
 
 use crate::hitl::*;
 
-async fn next(cx: TurnContext) -> Result<String, AgentError> {
+async fn ask_what_next(cx: TurnContext) -> Result<String, AgentError> {
     Ok(cx.question("What next?").deadline(HOUR).ask().await?.text())
 }
 
 #[tokio::test(start_paused = true)]
 async fn question_times_out_without_an_answer() {
     let world = World::new();
-    let hub = world.hub(asking(next));
+    let hub = world.hub(asking_agent(ask_what_next));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     tokio::time::sleep(HOUR - Duration::from_secs(1)).await;
     assert!(session.hitl(&id).is_some());
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -30,7 +30,7 @@ async fn question_times_out_without_an_answer() {
         said Err(Unanswered { reason: "nobody answered in time" })
         ended Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&told(&events));
+    .assert_eq(&format_hitl_events(&events));
     let late = session.hitl_respond(answer(&id, "sleep")).await;
     assert_eq!(late, Err(HitlError::Unknown(id)));
 }
@@ -38,7 +38,7 @@ async fn question_times_out_without_an_answer() {
 #[tokio::test(start_paused = true)]
 async fn requests_time_out_after_a_day_by_default() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let (question, approval, control, escalation) = tokio::join!(
             cx.question("What next?").default("stop").ask(),
             cx.approval("deploy").ask(),
@@ -57,9 +57,9 @@ async fn requests_time_out_after_a_day_by_default() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    asked(&session).await;
+    wait_for_request(&session).await;
     tokio::time::sleep(HOUR * 24).await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert_eq!(log.matches("Timeout").count(), 4, "{log}");
     assert_eq!(log.matches("nobody answered in time").count(), 3, "{log}");
 }
@@ -75,10 +75,14 @@ async fn unavailable_question_is_cancelled_and_shown_as_text() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
-    session.hitl_unavailable(&id, "there is nobody").await;
+    let id = wait_for_request(&session).await.request_id.clone();
+    session
+        .report_hitl_unavailable(&id, "there is nobody")
+        .await;
     // The second report has no effect.
-    session.hitl_unavailable(&id, "there is nobody").await;
+    session
+        .report_hitl_unavailable(&id, "there is nobody")
+        .await;
     let events = whole_turn(&session, &turn).await;
     expect![[r#"
         said Let me see. 
@@ -89,7 +93,7 @@ async fn unavailable_question_is_cancelled_and_shown_as_text() {
         resolved hitl_question_ask-1 Cancelled
         ended Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&told(&events));
+    .assert_eq(&format_hitl_events(&events));
     let ids = events.iter().filter_map(|e| match &e.event {
         AgentEvent::AgentMessageChunk { message_id, .. } => message_id.clone(),
         _ => None,
@@ -102,15 +106,17 @@ async fn unavailable_question_is_cancelled_and_shown_as_text() {
 #[tokio::test]
 async fn unavailable_question_returns_its_default() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let answer = cx.question("Go on?").default("yes").ask().await?;
         Ok((answer.text(), answer.is_default))
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
-    session.hitl_unavailable(&id, "there is nobody").await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let id = wait_for_request(&session).await.request_id.clone();
+    session
+        .report_hitl_unavailable(&id, "there is nobody")
+        .await;
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         asked hitl_question_ask-1 question
         resolved hitl_question_ask-1 Cancelled
@@ -123,12 +129,12 @@ async fn unavailable_question_returns_its_default() {
 #[tokio::test]
 async fn declined_question_is_cancelled() {
     let world = World::new();
-    let hub = world.hub(asking(next));
+    let hub = world.hub(asking_agent(ask_what_next));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
-    session.hitl_declined(&id).await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let id = wait_for_request(&session).await.request_id.clone();
+    session.decline_hitl(&id).await;
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(
         log.contains("resolved hitl_question_ask-1 Cancelled"),
         "{log}"
@@ -139,12 +145,12 @@ async fn declined_question_is_cancelled() {
 #[tokio::test]
 async fn cancelled_turn_cancels_its_questions() {
     let world = World::new();
-    let hub = world.hub(asking(next));
+    let hub = world.hub(asking_agent(ask_what_next));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     session.cancel(turn.clone()).await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         asked hitl_question_ask-1 question
         resolved hitl_question_ask-1 Cancelled
@@ -170,7 +176,7 @@ async fn ended_turn_cancels_a_question_it_does_not_await() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(
         log.contains("resolved hitl_question_ask-1 Cancelled"),
         "{log}"
@@ -181,10 +187,10 @@ async fn ended_turn_cancels_a_question_it_does_not_await() {
 #[tokio::test]
 async fn recovery_cancels_open_requests() {
     let world = World::new();
-    let hub = world.hub(asking(next));
+    let hub = world.hub(asking_agent(ask_what_next));
     let session = world.session(&hub).await;
     prompt(&session, "go").await;
-    let request = asked(&session).await;
+    let request = wait_for_request(&session).await;
     // The journal as a killed process leaves it.
     let copy = World::new();
     let threads = std::path::Path::new("threads").join(session.id().as_str());
@@ -193,11 +199,11 @@ async fn recovery_cancels_open_requests() {
         let at = threads.join(file);
         std::fs::copy(world.state().join(&at), copy.state().join(&at)).unwrap();
     }
-    let again = copy.hub(asking(next));
+    let again = copy.hub(asking_agent(ask_what_next));
     let again = again.open(session.id(), None).await.unwrap();
     assert!(again.open_hitl().is_empty());
     let recovered = |e: &Envelope| matches!(e.event, AgentEvent::Recovered(_));
-    let events = until(&mut again.subscribe(Seq::ZERO), recovered).await;
+    let events = collect_until(&mut again.subscribe(Seq::ZERO), recovered).await;
     let ends = events.iter().filter_map(|e| match &e.event {
         AgentEvent::HitlResolved {
             request_id,
@@ -245,7 +251,7 @@ async fn request_that_an_agent_emits_itself_cannot_be_answered() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let theirs = |e: &Envelope| matches!(e.event, AgentEvent::HitlResolved { .. });
-    until(&mut session.subscribe(Seq::ZERO), theirs).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), theirs).await;
     let open = session.open_hitl();
     assert_eq!(open.len(), 1);
     let refused = session
@@ -256,7 +262,7 @@ async fn request_that_an_agent_emits_itself_cannot_be_answered() {
         .hitl_respond(answer(&open[0].request_id, "sleep"))
         .await
         .unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         asked hitl_question_theirs question
         asked hitl_question_ask-1 question

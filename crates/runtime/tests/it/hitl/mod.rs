@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::support::*;
 
 /// Returns an agent that runs `ask` and sends the result as its message.
-fn asking<F, Fut, T>(ask: F) -> Arc<dyn Agent>
+fn asking_agent<F, Fut, T>(ask: F) -> Arc<dyn Agent>
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<T, AgentError>> + Send + 'static,
@@ -35,9 +35,9 @@ where
 }
 
 /// Waits until the session has an open request to a person and returns it.
-async fn asked(session: &Controller) -> Arc<HitlRequest> {
+async fn wait_for_request(session: &Controller) -> Arc<HitlRequest> {
     let is = |e: &Envelope| matches!(e.event, AgentEvent::HitlRequested { .. });
-    until(&mut session.subscribe(Seq::ZERO), is).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), is).await;
     session.open_hitl().pop().unwrap()
 }
 
@@ -64,7 +64,7 @@ fn vote(request_id: &str, reviewer: &str, approved: bool) -> HitlResponse {
 }
 
 /// Formats the agent's messages and the events of its requests, one per line.
-fn told(events: &[Envelope]) -> String {
+fn format_hitl_events(events: &[Envelope]) -> String {
     let mut lines = Vec::new();
     for envelope in events {
         lines.push(match &envelope.event {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::hitl::*;
 
-async fn which_port(cx: TurnContext) -> Result<String, AgentError> {
+async fn ask_which_port(cx: TurnContext) -> Result<String, AgentError> {
     let question = cx.question("Which port?").choices(["8080", "9090", "8080"]);
     let answer = question.detail("Both are free.").ask().await?;
     Ok(answer.text())
@@ -16,10 +16,10 @@ async fn which_port(cx: TurnContext) -> Result<String, AgentError> {
 #[tokio::test]
 async fn question_is_asked_answered_and_resolved() {
     let world = World::new();
-    let hub = world.hub(asking(which_port));
+    let hub = world.hub(asking_agent(ask_which_port));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let request = asked(&session).await;
+    let request = wait_for_request(&session).await;
     assert_eq!(request.kind, HitlKind::Question);
     assert_eq!(request.turn, turn);
     assert_eq!(request.deadline - request.requested_at, 24 * 60 * 60 * 1000);
@@ -49,16 +49,16 @@ async fn question_is_asked_answered_and_resolved() {
         said Ok("9090")
         ended Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&told(&events));
+    .assert_eq(&format_hitl_events(&events));
 }
 
 #[tokio::test]
 async fn unfit_answer_is_rejected_with_the_reason() {
     let world = World::new();
-    let hub = world.hub(asking(which_port));
+    let hub = world.hub(asking_agent(ask_which_port));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let request = asked(&session).await;
+    let request = wait_for_request(&session).await;
     let id = &request.request_id;
     let wrong = [
         (
@@ -89,27 +89,27 @@ async fn unfit_answer_is_rejected_with_the_reason() {
     let unknown = "hitl_question_other".to_owned();
     assert_eq!(other, Err(HitlError::Unknown(unknown)));
     session.hitl_respond(answer(id, "8080")).await.unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert_eq!(log.matches("responded").count(), 1, "{log}");
 }
 
 #[tokio::test]
 async fn question_without_choices_accepts_any_value() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let answer = cx.question("What next?").ask().await?;
         Ok((answer.value, answer.reviewer))
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let id = asked(&session).await.request_id.clone();
+    let id = wait_for_request(&session).await.request_id.clone();
     let value: Value = json!({"steps": [1, 2]});
     let given = HitlResponse {
         reviewer: Some("ada".to_owned()),
         ..answer(&id, value)
     };
     session.hitl_respond(given).await.unwrap();
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert!(
         log.contains(r#"said Ok((Object {"steps": Array [Number(1), Number(2)]}, Some("ada")))"#),
         "{log}"
@@ -119,7 +119,7 @@ async fn question_without_choices_accepts_any_value() {
 #[tokio::test]
 async fn invalid_request_is_rejected_before_it_is_published() {
     let world = World::new();
-    let hub = world.hub(asking(async |cx: TurnContext| {
+    let hub = world.hub(asking_agent(async |cx: TurnContext| {
         let blank = cx.question(" ").ask().await.unwrap_err();
         let odd = cx
             .question("Which?")
@@ -139,7 +139,7 @@ async fn invalid_request_is_rejected_before_it_is_published() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let log = told(&whole_turn(&session, &turn).await);
+    let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
         said Ok("the question says nothing; the default of a question must be one of its choices; the quorum of dual_control is at least 2; there are fewer reviewers than have to agree; the quorum of approval is at least 1")
         ended Stopped { stop_reason: EndTurn }
@@ -151,12 +151,15 @@ async fn invalid_request_is_rejected_before_it_is_published() {
 async fn escalation_returns_the_reviewer_who_accepted_or_declined() {
     for accepted in [true, false] {
         let world = World::new();
-        let hub = world.hub(asking(async |cx: TurnContext| {
-            cx.escalation("the disk is full").to("on-call").ask().await
+        let hub = world.hub(asking_agent(async |cx: TurnContext| {
+            cx.escalation("the disk is full")
+                .assignee("on-call")
+                .ask()
+                .await
         }));
         let session = world.session(&hub).await;
         let turn = prompt(&session, "go").await;
-        let request = asked(&session).await;
+        let request = wait_for_request(&session).await;
         assert!(request.request_id.starts_with("hitl_escalation_"));
         assert_eq!(
             request.payload(),
@@ -175,7 +178,7 @@ async fn escalation_returns_the_reviewer_who_accepted_or_declined() {
             ..nameless
         };
         session.hitl_respond(given).await.unwrap();
-        let log = told(&whole_turn(&session, &turn).await);
+        let log = format_hitl_events(&whole_turn(&session, &turn).await);
         let said = format!(
             r#"said Ok(Takeover {{ accepted: {accepted}, by: "grace", reason: Some("I see it") }})"#
         );

@@ -29,9 +29,9 @@ fn writer() -> std::sync::Arc<dyn harn_runtime::Agent> {
     })
 }
 
-async fn asked(session: &Controller) -> AskId {
+async fn wait_for_question(session: &Controller) -> AskId {
     let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
-    let seen = until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let seen = collect_until(&mut session.subscribe(Seq::ZERO), is_ask).await;
     let ask = seen.into_iter().find_map(|e| match e.event {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id),
         _ => None,
@@ -39,19 +39,19 @@ async fn asked(session: &Controller) -> AskId {
     ask.unwrap()
 }
 
-async fn answered(decisions: &[Decision]) -> String {
+async fn run_with_answers(decisions: &[Decision]) -> String {
     let world = World::new();
     let hub = world.hub(writer());
     let session = world.session(&hub).await;
     let turn = prompt(&session, "write").await;
-    let ask = asked(&session).await;
+    let ask = wait_for_question(&session).await;
     for decision in decisions {
         session.answer(ask.clone(), decision.clone()).await;
     }
-    short(&whole_turn(&session, &turn).await)
+    format_short(&whole_turn(&session, &turn).await)
 }
 
-fn allowed(option: &str) -> Decision {
+fn allow_option(option: &str) -> Decision {
     Decision::Allowed {
         option_id: option.to_owned(),
         args: None,
@@ -73,7 +73,7 @@ async fn call_allowed_once_runs() {
         10 session_info write
         11 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&answered(&[allowed("allow_once")]).await);
+    .assert_eq(&run_with_answers(&[allow_option("allow_once")]).await);
 }
 
 #[tokio::test]
@@ -82,7 +82,12 @@ async fn the_first_answer_wins() {
         option_id: Some("reject_once".into()),
         reason: None,
     };
-    let log = answered(&[reject, allowed("allow_once"), allowed("allow_once")]).await;
+    let log = run_with_answers(&[
+        reject,
+        allow_option("allow_once"),
+        allow_option("allow_once"),
+    ])
+    .await;
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 pending
@@ -101,7 +106,7 @@ async fn the_first_answer_wins() {
 #[tokio::test]
 async fn reject_option_or_unknown_option_does_not_grant() {
     for option in ["reject_once", "allow_always", ""] {
-        let log = answered(&[allowed(option)]).await;
+        let log = run_with_answers(&[allow_option(option)]).await;
         assert!(
             log.contains("tool_call_update call-1 failed"),
             "{option}: {log}"
@@ -119,7 +124,7 @@ async fn denied_error_ends_the_turn_without_failing_it() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "write").await;
-    let ask = asked(&session).await;
+    let ask = wait_for_question(&session).await;
     session
         .answer(
             ask,
@@ -128,7 +133,7 @@ async fn denied_error_ends_the_turn_without_failing_it() {
             },
         )
         .await;
-    let log = short(&whole_turn(&session, &turn).await);
+    let log = format_short(&whole_turn(&session, &turn).await);
     assert!(log.contains("failed nobody there"), "{log}");
     assert!(log.ends_with("turn_ended stopped end_turn\n"), "{log}");
 }
@@ -142,7 +147,7 @@ async fn read_only_mode_denies_without_asking_and_survives_a_restart() {
     let wrong = session.set_mode("yolo").await;
     assert!(matches!(wrong, Err(SettingError::UnknownMode { .. })));
     let turn = prompt(&session, "write").await;
-    let log = short(&whole_turn(&session, &turn).await);
+    let log = format_short(&whole_turn(&session, &turn).await);
     assert!(!log.contains("permission_asked"), "{log}");
     assert!(
         log.contains("not done: the session's mode is read-only"),
@@ -180,7 +185,7 @@ async fn answer_settles_only_its_own_question() {
     let mut from = session.subscribe(Seq::ZERO);
     let mut open = Vec::new();
     while open.len() < 2 {
-        let seen = until(&mut from, |e| {
+        let seen = collect_until(&mut from, |e| {
             matches!(e.event, AgentEvent::PermissionAsked(_))
         });
         open.extend(seen.await.into_iter().filter_map(|e| match e.event {
@@ -197,7 +202,7 @@ async fn answer_settles_only_its_own_question() {
     session.answer(open[0].ask_id.clone(), yes).await;
     let answered = open[1].ask_id.clone();
     session.answer(answered, Decision::Cancelled).await;
-    let log = short(&whole_turn(&session, &turn).await);
+    let log = format_short(&whole_turn(&session, &turn).await);
     assert!(log.contains("true false"), "{log}");
 }
 
@@ -215,7 +220,7 @@ async fn call_is_announced_before_its_question() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let ask = asked(&session).await;
+    let ask = wait_for_question(&session).await;
     let reason = "nobody is there".to_owned();
     session.answer(ask, Decision::Unavailable { reason }).await;
     let log = whole_turn(&session, &turn).await;

@@ -30,7 +30,7 @@ async fn cancelled_turn_ends_at_the_deadline_when_the_agent_ignores_it() {
     let stuck = prompt(&session, "stuck").await;
     let next = prompt(&session, "next").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| matches!(e.event, AgentEvent::ToolCall(_))).await;
+    collect_until(&mut from, |e| matches!(e.event, AgentEvent::ToolCall(_))).await;
     let before = tokio::time::Instant::now();
     session.cancel(stuck.clone()).await;
     let events = whole_turn(&session, &next).await;
@@ -46,7 +46,7 @@ async fn cancelled_turn_ends_at_the_deadline_when_the_agent_ignores_it() {
         8 agent_message_chunk well msg-3
         9 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&short(&events));
+    .assert_eq(&format_short(&events));
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn cancel_withdraws_the_question_and_overrides_the_stop_reason() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "write").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e: &Envelope| {
+    collect_until(&mut from, |e: &Envelope| {
         matches!(e.event, AgentEvent::PermissionAsked(_))
     })
     .await;
@@ -75,7 +75,7 @@ async fn cancel_withdraws_the_question_and_overrides_the_stop_reason() {
         7 session_info write
         8 turn_ended stopped cancelled
     "#]]
-    .assert_eq(&short(&whole_turn(&session, &turn).await));
+    .assert_eq(&format_short(&whole_turn(&session, &turn).await));
 }
 
 #[tokio::test]
@@ -103,17 +103,23 @@ async fn cancel_ends_only_its_own_turn() {
     let late = session.cancel_target().unwrap();
     session.cancel(second.clone()).await;
     release.notify_one();
-    until(&mut session.subscribe(Seq::ZERO), ends(&first)).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), is_end_of(&first)).await;
     session.cancel(late).await;
     let events = whole_turn(&session, &third).await;
-    let outcomes: Vec<_> = short(&events)
+    let outcomes: Vec<_> = format_short(&events)
         .lines()
         .filter(|l| l.contains("turn_ended"))
         .map(|l| l.split(' ').next_back().unwrap().to_owned())
         .collect();
     assert_eq!(outcomes, ["end_turn", "end_turn"]);
-    assert_eq!(events.iter().filter(|e| withdrawn(&second)(e)).count(), 1);
-    let said = short(&events);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|e| is_withdrawal_of(&second)(e))
+            .count(),
+        1
+    );
+    let said = format_short(&events);
     assert!(
         said.contains("chunk first")
             && said.contains("chunk third")
@@ -147,7 +153,7 @@ async fn cancel_drops_the_work_inside_a_tool() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    until(&mut session.subscribe(Seq::ZERO), |e| {
+    collect_until(&mut session.subscribe(Seq::ZERO), |e| {
         matches!(e.event, AgentEvent::ToolCall(_))
     })
     .await;
@@ -173,13 +179,13 @@ async fn cancelled_turn_ends_at_the_deadline_while_many_tasks_send_text() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| {
+    collect_until(&mut from, |e| {
         matches!(e.event, AgentEvent::AgentMessageChunk { .. })
     })
     .await;
     session.cancel(turn.clone()).await;
     // Only a turn that is never settled exceeds the time limit of `until`.
-    until(&mut from, ends(&turn)).await;
+    collect_until(&mut from, is_end_of(&turn)).await;
     let outcome = session.view().last_outcome;
     assert_eq!(
         outcome,

@@ -23,7 +23,7 @@ use harn_runtime::SessionEnd;
 use crate::support::*;
 
 /// Writes the journal of a process that was killed during a turn; returns the session id.
-fn killed(world: &World) -> SessionId {
+fn write_killed_journal(world: &World) -> SessionId {
     let meta = SessionMeta {
         v: 1,
         thread_id: SessionId::new("killed"),
@@ -67,7 +67,7 @@ fn killed(world: &World) -> SessionId {
 #[tokio::test]
 async fn recovery_closes_an_interrupted_turn_once_and_runs_nothing() {
     let world = World::new();
-    let id = killed(&world);
+    let id = write_killed_journal(&world);
     let ran = Arc::new(AtomicBool::new(false));
     let flag = ran.clone();
     let sleeper = move || {
@@ -82,7 +82,7 @@ async fn recovery_closes_an_interrupted_turn_once_and_runs_nothing() {
         let session = hub.open(&id, None).await.unwrap();
         assert!(session.view().open_turn.is_none());
         let mut from = session.subscribe(harn_model::Seq::ZERO);
-        let seen = until(&mut from, |e| matches!(e.event, AgentEvent::Recovered(_))).await;
+        let seen = collect_until(&mut from, |e| matches!(e.event, AgentEvent::Recovered(_))).await;
         expect![[r#"
             1 turn_started m1
             2 agent_message_chunk working
@@ -94,7 +94,7 @@ async fn recovery_closes_an_interrupted_turn_once_and_runs_nothing() {
             8 tool_call_update t2 failed interrupted: the agent stopped before this tool ended; it may have had effects write_file
             9 recovered
         "#]]
-        .assert_eq(&short(&seen));
+        .assert_eq(&format_short(&seen));
         hub.shutdown().await;
     }
     assert!(!ran.load(Ordering::SeqCst));
@@ -200,12 +200,12 @@ async fn full_disk_ends_the_session_and_loses_no_published_event() {
         panic!("{end:?}");
     };
     assert!(reason.contains("events.jsonl"), "{reason}");
-    assert_eq!(published.len(), 2, "{}", short(&published));
+    assert_eq!(published.len(), 2, "{}", format_short(&published));
     // With free space again, the session opens with the published events and a settled turn.
     full.store(false, Ordering::SeqCst);
     let session = hub.open(&id, None).await.unwrap();
     assert!(session.view().open_turn.is_none());
     let mut from = session.subscribe(harn_model::Seq::ZERO);
-    let seen = until(&mut from, |e| matches!(e.event, AgentEvent::Recovered(_))).await;
+    let seen = collect_until(&mut from, |e| matches!(e.event, AgentEvent::Recovered(_))).await;
     assert_eq!(seen[..2], published[..]);
 }

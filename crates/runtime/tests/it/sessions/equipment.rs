@@ -30,9 +30,9 @@ struct Noting {
 }
 
 impl Noting {
-    async fn tell(&self, change: EquipmentChange) {
+    async fn report(&self, change: EquipmentChange) {
         let link = self.link.lock().unwrap().clone().unwrap();
-        link.tell(change).await;
+        link.report(change).await;
     }
 }
 
@@ -64,7 +64,7 @@ impl Equipment for Noting {
         servers.iter().map(status).collect()
     }
 
-    fn skills_updated(&self) {
+    fn notify_skills_updated(&self) {
         self.skills_updated.store(true, Ordering::Relaxed);
     }
 
@@ -72,12 +72,16 @@ impl Equipment for Noting {
         self.commands.lock().unwrap().clone()
     }
 
-    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
+    fn agent_for_command(
+        &self,
+        prompt: &[ContentBlock],
+        agent: &Arc<dyn Agent>,
+    ) -> Option<Arc<dyn Agent>> {
         let rest = plain_text(prompt).strip_prefix("/deploy")?.to_owned();
         Some(Arc::new(Deploy(rest, agent.clone())))
     }
 
-    async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    async fn refresh_at_boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let count = self.boundaries.fetch_add(1, Ordering::Relaxed);
         cx.think(format!("boundary {count}")).await
     }
@@ -137,7 +141,7 @@ async fn equipment_is_refreshed_at_each_turn_and_iteration() {
         6 session_info hello
         7 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&short(&events));
+    .assert_eq(&format_short(&events));
 }
 
 #[tokio::test]
@@ -153,7 +157,7 @@ async fn equipment_command_replaces_the_prompt_of_the_agent() {
     assert_eq!(names(), ["deploy", "permissions"]);
     let turn = prompt(&session, "/deploy to staging").await;
     let events = whole_turn(&session, &turn).await;
-    let said = short(&events);
+    let said = format_short(&events);
     // The event has the prompt as typed; only the agent receives the other one.
     assert!(said.contains("Deploy to staging, step by step."), "{said}");
     let AgentEvent::TurnStarted(started) = &events[0].event else {
@@ -169,31 +173,31 @@ async fn equipment_changes_are_events_and_its_commands_are_not_stored() {
     let session = world.session(&hub).await;
     let mut events = session.subscribe_from_now();
     // Nothing changed, so no event is written.
-    noting.tell(EquipmentChange::Commands).await;
+    noting.report(EquipmentChange::Commands).await;
     *noting.commands.lock().unwrap() = vec![command("deploy")];
-    noting.tell(EquipmentChange::Commands).await;
-    noting.tell(EquipmentChange::Commands).await;
+    noting.report(EquipmentChange::Commands).await;
+    noting.report(EquipmentChange::Commands).await;
     let tools = ToolsChange {
         added: vec!["grep".to_owned()],
         total: 1,
         ..ToolsChange::default()
     };
-    noting.tell(EquipmentChange::Tools(tools)).await;
+    noting.report(EquipmentChange::Tools(tools)).await;
     let servers = vec![McpServerStatus {
         name: "issues".to_owned(),
         state: McpState::Ready,
         tools: Some(3),
         error: None,
     }];
-    noting.tell(EquipmentChange::Servers(servers)).await;
+    noting.report(EquipmentChange::Servers(servers)).await;
     let last = |e: &harn_model::Envelope| matches!(e.event, AgentEvent::McpServers { .. });
-    let told = until(&mut events, last).await;
+    let told = collect_until(&mut events, last).await;
     expect![[r#"
         1 available_commands
         2 tools_changed
         3 mcp_servers
     "#]]
-    .assert_eq(&short(&told));
+    .assert_eq(&format_short(&told));
     let AgentEvent::AvailableCommands {
         commands, equipped, ..
     } = &told[0].event
@@ -217,11 +221,11 @@ async fn equipment_receives_servers_and_updates_and_closes_with_its_session() {
         transport: McpTransport::Unsupported("sse"),
     }]);
     assert_eq!(session.mcp_servers()[0].name, "issues");
-    session.skills_updated();
+    session.notify_skills_updated();
     assert!(noting.skills_updated.load(Ordering::Relaxed));
     assert!(!noting.closed.load(Ordering::Relaxed));
     hub.close(session.id()).await;
     assert!(noting.closed.load(Ordering::Relaxed));
     // A change after the end is dropped without an error.
-    noting.tell(EquipmentChange::Commands).await;
+    noting.report(EquipmentChange::Commands).await;
 }

@@ -29,8 +29,8 @@ async fn flood(
     (hub, session, turn)
 }
 
-async fn all(session: &Controller, after: Seq, turn: &TurnId) -> Vec<Envelope> {
-    until(&mut session.subscribe(after), ends(turn)).await
+async fn collect_all(session: &Controller, after: Seq, turn: &TurnId) -> Vec<Envelope> {
+    collect_until(&mut session.subscribe(after), is_end_of(turn)).await
 }
 
 #[tokio::test]
@@ -40,9 +40,9 @@ async fn reader_behind_the_ring_continues_from_the_journal() {
     let (_hub, session, turn) = flood(&world, 1, 20_000).await;
     let mut slow = session.subscribe(Seq::ZERO);
     let first = slow.next().await.unwrap().events().to_vec();
-    all(&session, Seq::ZERO, &turn).await;
+    collect_all(&session, Seq::ZERO, &turn).await;
     let mut seen = first;
-    seen.extend(until(&mut slow, ends(&turn)).await);
+    seen.extend(collect_until(&mut slow, is_end_of(&turn)).await);
     let seqs: Vec<u64> = seen.iter().map(|e| e.seq.0).collect();
     let expected: Vec<u64> = (1..=seen.len() as u64).collect();
     assert_eq!(seqs, expected);
@@ -56,9 +56,9 @@ async fn many_readers_receive_the_same_events_during_writes() {
     let mut readers = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let (session, turn) = (session.clone(), turn.clone());
-        readers.spawn(async move { all(&session, Seq::ZERO, &turn).await });
+        readers.spawn(async move { collect_all(&session, Seq::ZERO, &turn).await });
     }
-    let whole = all(&session, Seq::ZERO, &turn).await;
+    let whole = collect_all(&session, Seq::ZERO, &turn).await;
     while let Some(seen) = readers.join_next().await {
         assert!(seen.unwrap() == whole);
     }
@@ -68,13 +68,13 @@ async fn many_readers_receive_the_same_events_during_writes() {
 async fn encoding_is_made_once_and_shared() {
     let world = World::new();
     let (_hub, session, turn) = flood(&world, 1 << 20, 10).await;
-    all(&session, Seq::ZERO, &turn).await;
+    collect_all(&session, Seq::ZERO, &turn).await;
     let [slot, other, ..] = EncodingSlot::ALL;
     let first = session.subscribe(Seq::ZERO).next().await.unwrap();
-    assert_eq!(first.encoded(slot, |_| "once".into()), "once");
+    assert_eq!(first.get_or_encode(slot, |_| "once".into()), "once");
     let second = session.subscribe(Seq::ZERO).next().await.unwrap();
-    assert_eq!(second.encoded(slot, |_| "twice".into()), "once");
-    assert_eq!(second.encoded(other, |_| "other".into()), "other");
+    assert_eq!(second.get_or_encode(slot, |_| "twice".into()), "once");
+    assert_eq!(second.get_or_encode(other, |_| "other".into()), "other");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn reader_receives_the_end_of_the_session() {
     let world = World::new();
     let (hub, session, turn) = flood(&world, 1 << 20, 3).await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, ends(&turn)).await;
+    collect_until(&mut from, is_end_of(&turn)).await;
     hub.close(session.id()).await;
     let told = from.next().await.unwrap();
     let told: Vec<_> = told.events().iter().map(|e| &e.event).collect();
@@ -91,7 +91,7 @@ async fn reader_receives_the_end_of_the_session() {
         "{told:?}"
     );
     assert!(matches!(from.next().await, Err(SessionEnd::Closed)));
-    assert!(hub.live(session.id()).is_none());
+    assert!(hub.live_session(session.id()).is_none());
 }
 
 proptest! {
@@ -104,10 +104,10 @@ proptest! {
         runtime.block_on(async {
             let world = World::new();
             let (_hub, session, turn) = flood(&world, ring, words).await;
-            let whole = all(&session, Seq::ZERO, &turn).await;
+            let whole = collect_all(&session, Seq::ZERO, &turn).await;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let after = ((whole.len() - 1) as f64 * at) as u64;
-            let rest = all(&session, Seq(after), &turn).await;
+            let rest = collect_all(&session, Seq(after), &turn).await;
             assert_eq!(rest, whole[usize::try_from(after).unwrap()..].to_vec());
             let mut fold = SessionView::default();
             whole.iter().for_each(|e| fold.apply(e));

@@ -39,7 +39,7 @@ async fn session_reopens_with_the_same_state() {
     // Opening an open session returns the same session.
     let same = hub.open(&id, None).await.unwrap();
     prompt(&same, "more").await;
-    until(&mut session.subscribe(Seq(view.last_seq.0)), |e| {
+    collect_until(&mut session.subscribe(Seq(view.last_seq.0)), |e| {
         matches!(e.event, AgentEvent::TurnEnded(_))
     })
     .await;
@@ -92,13 +92,13 @@ async fn close_settles_the_running_turn_and_waiting_prompts() {
     let mut from = session.subscribe(Seq::ZERO);
     prompt(&session, "hang").await;
     let waiting = prompt(&session, "waiting").await;
-    until(&mut from, |e| {
+    collect_until(&mut from, |e| {
         matches!(e.event, AgentEvent::AgentMessageChunk { .. })
     })
     .await;
     hub.close(session.id()).await;
-    let rest = until(&mut from, withdrawn(&waiting)).await;
-    let log = short(&rest);
+    let rest = collect_until(&mut from, is_withdrawal_of(&waiting)).await;
+    let log = format_short(&rest);
     assert_eq!(
         log.matches("turn_ended stopped cancelled").count(),
         1,
@@ -123,7 +123,7 @@ async fn fork_has_the_history_without_the_running_turn() {
     whole_turn(&session, &done).await;
     prompt(&session, "hang").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(
+    collect_until(
         &mut from,
         |e| matches!(&e.event, AgentEvent::AgentMessageChunk { content, .. } if content == "hang"),
     )
@@ -135,7 +135,7 @@ async fn fork_has_the_history_without_the_running_turn() {
     let history = whole_turn(&fork, &done).await;
     assert_eq!(fork.view().last_seq.0, history.len() as u64);
     let next = prompt(&fork, "next").await;
-    assert!(short(&whole_turn(&fork, &next).await).contains("chunk next"));
+    assert!(format_short(&whole_turn(&fork, &next).await).contains("chunk next"));
     let missing = hub
         .fork(&SessionId::new("nope"), world.new_session())
         .await
@@ -151,7 +151,7 @@ async fn fork_keeps_settings_from_a_running_turn() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "hang").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| {
+    collect_until(&mut from, |e| {
         matches!(e.event, AgentEvent::AgentMessageChunk { .. })
     })
     .await;
@@ -167,7 +167,7 @@ async fn fork_keeps_settings_from_a_running_turn() {
     // The settings are in the journal, not only in memory.
     let (_, events) = JsonlStore::new(world.state()).read(fork.id()).unwrap();
     let [mode, option] = &events[..] else {
-        panic!("{}", short(&events));
+        panic!("{}", format_short(&events));
     };
     assert!(matches!(mode.event, AgentEvent::ModeChanged { .. }));
     assert!(matches!(option.event, AgentEvent::ConfigChanged { .. }));

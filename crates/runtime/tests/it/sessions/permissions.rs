@@ -30,7 +30,7 @@ struct Book {
 }
 
 impl Book {
-    fn of(policy: &str) -> Arc<Self> {
+    fn with_policy(policy: &str) -> Arc<Self> {
         Arc::new(Self {
             policy: Mutex::new(policy.to_owned()),
             ..Self::default()
@@ -48,7 +48,7 @@ impl RuleBook for Book {
         Ok(self.grants.lock().unwrap().clone())
     }
 
-    fn remembers(&self) -> bool {
+    fn can_remember(&self) -> bool {
         true
     }
 
@@ -131,8 +131,8 @@ impl HostPort for Disk {
 struct Unheard;
 
 impl CommandSink for Unheard {
-    fn terminal(&mut self, _: &str) {}
-    fn output(&mut self, _: &str) {}
+    fn on_terminal(&mut self, _: &str) {}
+    fn on_output(&mut self, _: &str) {}
 }
 
 /// A session whose agent follows its prompt: `write PATH`, `run LINE`, `deploy`.
@@ -148,12 +148,12 @@ impl Rig {
         Self {
             world: World::new(),
             disk: Arc::default(),
-            book: Book::of(policy),
+            book: Book::with_policy(policy),
             mode: SessionMode::Ask,
         }
     }
 
-    fn in_mode(mode: SessionMode) -> Self {
+    fn with_mode(mode: SessionMode) -> Self {
         Self {
             mode,
             ..Self::new("")
@@ -172,16 +172,16 @@ impl Rig {
     }
 
     async fn session(&self) -> Controller {
-        let hub = self.hub(obedient());
+        let hub = self.hub(obedient_agent());
         self.world.session(&hub).await
     }
 
-    fn done(&self) -> Vec<String> {
+    fn take_done(&self) -> Vec<String> {
         std::mem::take(&mut *self.disk.done.lock().unwrap())
     }
 }
 
-fn obedient() -> Arc<dyn Agent> {
+fn obedient_agent() -> Arc<dyn Agent> {
     agent(async |cx| {
         let prompt = cx.prompt_text();
         let (verb, what) = prompt.split_once(' ').unwrap_or((&prompt, ""));
@@ -223,8 +223,8 @@ async fn deploy(cx: &TurnContext, name: &str) -> Result<(), AgentError> {
     call.complete(()).await
 }
 
-async fn asked(from: &mut Subscription) -> PermissionAsked {
-    let seen = until(from, |e| matches!(e.event, AgentEvent::PermissionAsked(_))).await;
+async fn wait_for_question(from: &mut Subscription) -> PermissionAsked {
+    let seen = collect_until(from, |e| matches!(e.event, AgentEvent::PermissionAsked(_))).await;
     let ask = seen.into_iter().rev().find_map(|e| match e.event {
         AgentEvent::PermissionAsked(ask) => Some(*ask),
         _ => None,
@@ -232,7 +232,7 @@ async fn asked(from: &mut Subscription) -> PermissionAsked {
     ask.unwrap()
 }
 
-fn allowed(option: &str) -> Decision {
+fn allow_option(option: &str) -> Decision {
     Decision::Allowed {
         option_id: option.to_owned(),
         args: None,
@@ -240,18 +240,18 @@ fn allowed(option: &str) -> Decision {
 }
 
 /// Sends a prompt, answers its question if there is an answer, and returns the events of the turn.
-async fn turn(session: &Controller, text: &str, answer: Option<Decision>) -> Vec<Envelope> {
+async fn run_turn(session: &Controller, text: &str, answer: Option<Decision>) -> Vec<Envelope> {
     let mut from = session.subscribe(session.last_seq());
     let mut watch = session.subscribe(session.last_seq());
     let id = prompt(session, text).await;
     if let Some(decision) = answer {
-        let ask = asked(&mut from).await;
+        let ask = wait_for_question(&mut from).await;
         session.answer(ask.ask_id, decision).await;
     }
-    until(&mut watch, ends(&id)).await
+    collect_until(&mut watch, is_end_of(&id)).await
 }
 
-fn names(events: &[Envelope]) -> String {
+fn format_events(events: &[Envelope]) -> String {
     let name = |e: &Envelope| {
         let value = serde_json::to_value(&e.event).unwrap();
         let reason = match &e.event {
@@ -268,7 +268,7 @@ fn names(events: &[Envelope]) -> String {
     events.iter().map(name).collect()
 }
 
-fn said(events: &[Envelope]) -> String {
+fn agent_text(events: &[Envelope]) -> String {
     let text = events.iter().filter_map(|e| match &e.event {
         AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
         _ => None,
@@ -285,7 +285,7 @@ fn has_asked(events: &[Envelope]) -> bool {
 async fn allow_rule_is_recorded_without_a_question() {
     let rig = Rig::new("auto_approve = [\"write_*\"]");
     let session = rig.session().await;
-    let events = turn(&session, "write a.txt", None).await;
+    let events = run_turn(&session, "write a.txt", None).await;
     expect![[r#"
         turn_started
         tool_call
@@ -295,15 +295,15 @@ async fn allow_rule_is_recorded_without_a_question() {
         session_info
         turn_ended
     "#]]
-    .assert_eq(&names(&events));
-    assert_eq!(rig.done(), ["write a.txt new"]);
+    .assert_eq(&format_events(&events));
+    assert_eq!(rig.take_done(), ["write a.txt new"]);
 }
 
 #[tokio::test]
 async fn deny_rule_is_recorded_and_nothing_runs() {
     let rig = Rig::new("auto_deny = [\"write_file\"]");
     let session = rig.session().await;
-    let events = turn(&session, "write a.txt", None).await;
+    let events = run_turn(&session, "write a.txt", None).await;
     expect![[r#"
         turn_started
         tool_call
@@ -313,15 +313,15 @@ async fn deny_rule_is_recorded_and_nothing_runs() {
         session_info
         turn_ended
     "#]]
-    .assert_eq(&names(&events));
-    assert!(rig.done().is_empty());
+    .assert_eq(&format_events(&events));
+    assert!(rig.take_done().is_empty());
 }
 
 #[tokio::test]
 async fn answer_is_recorded_with_the_receipt_of_its_question() {
     let rig = Rig::new("");
     let session = rig.session().await;
-    let events = turn(&session, "run make", Some(allowed("allow_once"))).await;
+    let events = run_turn(&session, "run make", Some(allow_option("allow_once"))).await;
     expect![[r#"
         turn_started
         tool_call
@@ -334,8 +334,8 @@ async fn answer_is_recorded_with_the_receipt_of_its_question() {
         agent_message_chunk
         session_info
         turn_ended
-    "#]].assert_eq(&names(&events));
-    assert_eq!(rig.done(), ["run make"]);
+    "#]].assert_eq(&format_events(&events));
+    assert_eq!(rig.take_done(), ["run make"]);
     let receipts: Vec<_> = events
         .iter()
         .filter_map(|e| match &e.event {
@@ -365,9 +365,13 @@ async fn reads_are_allowed_without_a_record() {
         Ok(StopReason::EndTurn)
     }));
     let session = rig.world.session(&hub).await;
-    let events = turn(&session, "go", None).await;
-    assert!(!names(&events).contains("permission"), "{}", names(&events));
-    assert_eq!(said(&events), "text of a.txt");
+    let events = run_turn(&session, "go", None).await;
+    assert!(
+        !format_events(&events).contains("permission"),
+        "{}",
+        format_events(&events)
+    );
+    assert_eq!(agent_text(&events), "text of a.txt");
 }
 
 #[tokio::test]
@@ -385,37 +389,42 @@ async fn modes_decide_which_calls_ask_and_run() {
         (SessionMode::ReadOnly, "write a.txt", false, false),
         (SessionMode::ReadOnly, "run ls", false, false),
     ] {
-        let rig = Rig::in_mode(mode);
+        let rig = Rig::with_mode(mode);
         let session = rig.session().await;
         let no = Decision::Rejected {
             option_id: None,
             reason: None,
         };
-        let events = turn(&session, prompt, asks.then_some(no)).await;
+        let events = run_turn(&session, prompt, asks.then_some(no)).await;
         assert_eq!(has_asked(&events), asks, "{mode:?} {prompt}");
-        assert_eq!(!rig.done().is_empty(), runs, "{mode:?} {prompt}");
+        assert_eq!(!rig.take_done().is_empty(), runs, "{mode:?} {prompt}");
     }
 }
 
 #[tokio::test]
 async fn session_grant_covers_exactly_the_allowed_command() {
     let rig = Rig::new("");
-    let hub = rig.hub(obedient());
+    let hub = rig.hub(obedient_agent());
     let session = rig.world.session(&hub).await;
-    turn(&session, "run cargo test", Some(allowed("allow_session"))).await;
-    assert_eq!(rig.done(), ["run cargo test"]);
+    run_turn(
+        &session,
+        "run cargo test",
+        Some(allow_option("allow_session")),
+    )
+    .await;
+    assert_eq!(rig.take_done(), ["run cargo test"]);
 
-    let again = turn(&session, "run cargo test", None).await;
-    assert!(!has_asked(&again), "{}", names(&again));
+    let again = run_turn(&session, "run cargo test", None).await;
+    assert!(!has_asked(&again), "{}", format_events(&again));
     for other in ["run cargo test --no-run", "run cargo", "run cargo test; ls"] {
         let no = Decision::Rejected {
             option_id: None,
             reason: None,
         };
-        let events = turn(&session, other, Some(no)).await;
+        let events = run_turn(&session, other, Some(no)).await;
         assert!(has_asked(&events), "{other}");
     }
-    assert_eq!(rig.done(), ["run cargo test"]);
+    assert_eq!(rig.take_done(), ["run cargo test"]);
 
     // The grant survives a restart, but belongs to this session only.
     let (id, other) = (
@@ -423,22 +432,24 @@ async fn session_grant_covers_exactly_the_allowed_command() {
         rig.world.session(&hub).await.id().clone(),
     );
     hub.shutdown().await;
-    let hub = rig.hub(obedient());
+    let hub = rig.hub(obedient_agent());
     let reopened = hub.open(&id, None).await.unwrap();
-    let events = turn(&reopened, "run cargo test", None).await;
+    let events = run_turn(&reopened, "run cargo test", None).await;
     assert!(!has_asked(&events));
     let fresh = hub.open(&other, None).await.unwrap();
     let no = Decision::Unavailable {
         reason: "nobody".to_owned(),
     };
-    assert!(has_asked(&turn(&fresh, "run cargo test", Some(no)).await));
+    assert!(has_asked(
+        &run_turn(&fresh, "run cargo test", Some(no)).await
+    ));
 }
 
 #[tokio::test]
 async fn always_grant_is_stored_before_its_event_and_can_be_revoked() {
     let rig = Rig::new("");
     let session = rig.session().await;
-    let events = turn(&session, "write a.txt", Some(allowed("allow_always"))).await;
+    let events = run_turn(&session, "write a.txt", Some(allow_option("allow_always"))).await;
     let remembered = events.iter().find_map(|e| match &e.event {
         AgentEvent::PermissionResolved(resolved) => resolved.remembered.clone(),
         _ => None,
@@ -447,53 +458,59 @@ async fn always_grant_is_stored_before_its_event_and_can_be_revoked() {
     assert_eq!(remembered.scope, GrantScope::Always);
     let kept = rig.book.grants.lock().unwrap().clone();
     assert_eq!(kept, std::slice::from_ref(&remembered.grant));
-    assert!(!has_asked(&turn(&session, "write a.txt", None).await));
+    assert!(!has_asked(&run_turn(&session, "write a.txt", None).await));
 
-    let shown = said(&turn(&session, "/permissions", None).await);
+    let shown = agent_text(&run_turn(&session, "/permissions", None).await);
     assert!(shown.contains(&remembered.grant.id), "{shown}");
     let revoke = format!("/permissions revoke {}", remembered.grant.id);
-    let told = said(&turn(&session, &revoke, None).await);
+    let told = agent_text(&run_turn(&session, &revoke, None).await);
     assert!(told.contains("Forgot"), "{told}");
-    let no = allowed("reject_once");
-    assert!(has_asked(&turn(&session, "write a.txt", Some(no)).await));
+    let no = allow_option("reject_once");
+    assert!(has_asked(
+        &run_turn(&session, "write a.txt", Some(no)).await
+    ));
 }
 
 #[tokio::test]
 async fn revoked_session_grant_stays_revoked() {
     let rig = Rig::new("");
-    let hub = rig.hub(obedient());
+    let hub = rig.hub(obedient_agent());
     let session = rig.world.session(&hub).await;
-    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    run_turn(&session, "run make", Some(allow_option("allow_session"))).await;
     let id = session.view().grants[0].id.clone();
-    let told = said(&turn(&session, &format!("/permissions revoke {id}"), None).await);
+    let told = agent_text(&run_turn(&session, &format!("/permissions revoke {id}"), None).await);
     assert!(told.contains("for this session"), "{told}");
     assert!(session.view().grants.is_empty());
-    let told = said(&turn(&session, &format!("/permissions revoke {id}"), None).await);
+    let told = agent_text(&run_turn(&session, &format!("/permissions revoke {id}"), None).await);
     assert!(told.contains("There is no grant"), "{told}");
     let session_id = session.id().clone();
     hub.shutdown().await;
-    let reopened = rig.hub(obedient()).open(&session_id, None).await.unwrap();
+    let reopened = rig
+        .hub(obedient_agent())
+        .open(&session_id, None)
+        .await
+        .unwrap();
     assert!(reopened.view().grants.is_empty());
 }
 
 #[tokio::test]
 async fn session_grants_can_be_kept_for_the_workspace() {
     let rig = Rig::new("");
-    let hub = rig.hub(obedient());
+    let hub = rig.hub(obedient_agent());
     let session = rig.world.session(&hub).await;
-    let told = said(&turn(&session, "/permissions keep", None).await);
+    let told = agent_text(&run_turn(&session, "/permissions keep", None).await);
     assert!(told.contains("Nothing is remembered"), "{told}");
-    turn(&session, "run make", Some(allowed("allow_session"))).await;
-    turn(&session, "write a.txt", Some(allowed("allow_session"))).await;
+    run_turn(&session, "run make", Some(allow_option("allow_session"))).await;
+    run_turn(&session, "write a.txt", Some(allow_option("allow_session"))).await;
     let [first, second] = &session.view().grants.clone()[..] else {
         panic!("two are remembered");
     };
-    let told = said(&turn(&session, "/permissions keep g-other", None).await);
+    let told = agent_text(&run_turn(&session, "/permissions keep g-other", None).await);
     assert!(told.contains("has no grant `g-other`"), "{told}");
     assert!(rig.book.grants.lock().unwrap().is_empty());
 
     let keep = format!("/permissions keep {}", second.id);
-    let told = said(&turn(&session, &keep, None).await);
+    let told = agent_text(&run_turn(&session, &keep, None).await);
     assert!(told.contains(&second.id), "{told}");
     assert_eq!(
         *rig.book.grants.lock().unwrap(),
@@ -501,17 +518,17 @@ async fn session_grants_can_be_kept_for_the_workspace() {
     );
     assert_eq!(session.view().grants, std::slice::from_ref(first));
 
-    turn(&session, "/permissions keep", None).await;
+    run_turn(&session, "/permissions keep", None).await;
     let kept = rig.book.grants.lock().unwrap().clone();
     assert_eq!(kept, [second.clone(), first.clone()]);
     assert!(session.view().grants.is_empty());
     let other = rig.world.session(&hub).await;
-    assert!(!has_asked(&turn(&other, "run make", None).await));
+    assert!(!has_asked(&run_turn(&other, "run make", None).await));
 
     // The session keeps no copy of a grant that the workspace forgets.
     rig.book.grants.lock().unwrap().clear();
-    let no = allowed("reject_once");
-    assert!(has_asked(&turn(&session, "run make", Some(no)).await));
+    let no = allow_option("reject_once");
+    assert!(has_asked(&run_turn(&session, "run make", Some(no)).await));
 }
 
 #[tokio::test]
@@ -524,11 +541,11 @@ async fn grant_that_cannot_be_stored_stays_with_the_session() {
         ..Rig::new("")
     };
     let session = rig.session().await;
-    turn(&session, "run make", Some(allowed("allow_session"))).await;
-    let told = said(&turn(&session, "/permissions keep", None).await);
+    run_turn(&session, "run make", Some(allow_option("allow_session"))).await;
+    let told = agent_text(&run_turn(&session, "/permissions keep", None).await);
     assert!(told.contains("the disk is full"), "{told}");
     assert_eq!(session.view().grants.len(), 1);
-    assert!(!has_asked(&turn(&session, "run make", None).await));
+    assert!(!has_asked(&run_turn(&session, "run make", None).await));
 }
 
 #[tokio::test]
@@ -539,11 +556,15 @@ async fn reject_always_is_not_asked_again() {
         option_id: Some("reject_always".to_owned()),
         reason: None,
     };
-    turn(&session, "run make", Some(never)).await;
-    let events = turn(&session, "run make", None).await;
+    run_turn(&session, "run make", Some(never)).await;
+    let events = run_turn(&session, "run make", None).await;
     assert!(!has_asked(&events));
-    assert!(said(&events).starts_with("not done"), "{}", said(&events));
-    assert!(rig.done().is_empty());
+    assert!(
+        agent_text(&events).starts_with("not done"),
+        "{}",
+        agent_text(&events)
+    );
+    assert!(rig.take_done().is_empty());
 }
 
 #[tokio::test]
@@ -556,9 +577,9 @@ async fn always_grant_that_cannot_be_stored_counts_for_the_session() {
         ..Rig::new("")
     };
     let session = rig.session().await;
-    turn(&session, "run make", Some(allowed("allow_always"))).await;
-    assert_eq!(rig.done(), ["run make"]);
-    assert!(!has_asked(&turn(&session, "run make", None).await));
+    run_turn(&session, "run make", Some(allow_option("allow_always"))).await;
+    assert_eq!(rig.take_done(), ["run make"]);
+    assert!(!has_asked(&run_turn(&session, "run make", None).await));
     assert_eq!(session.view().grants.len(), 1);
     assert!(rig.book.grants.lock().unwrap().is_empty());
 }
@@ -573,8 +594,8 @@ async fn rewritten_arguments_are_judged_again() {
         args: Some(args),
     };
     let other = instead(json!({"path": "b.txt", "text": "other"}));
-    let events = turn(&session, "write a.txt", Some(other)).await;
-    assert_eq!(rig.done(), ["write b.txt other"]);
+    let events = run_turn(&session, "write a.txt", Some(other)).await;
+    assert_eq!(rig.take_done(), ["write b.txt other"]);
     let shown = events.iter().find_map(|e| match &e.event {
         AgentEvent::ToolCallUpdate(update) => update.raw_input.clone(),
         _ => None,
@@ -583,16 +604,16 @@ async fn rewritten_arguments_are_judged_again() {
 
     for refused in ["kept/b.txt", "../b.txt", ".git/hooks/post-commit", "a\0b"] {
         let answer = instead(json!({"path": refused, "text": "x"}));
-        let events = turn(&session, "write a.txt", Some(answer)).await;
-        assert!(said(&events).starts_with("not done"), "{refused}");
+        let events = run_turn(&session, "write a.txt", Some(answer)).await;
+        assert!(agent_text(&events).starts_with("not done"), "{refused}");
     }
-    assert!(rig.done().is_empty());
+    assert!(rig.take_done().is_empty());
     // Rewritten arguments are not remembered, whatever the option is.
     let always = Decision::Allowed {
         option_id: "allow_always".to_owned(),
         args: Some(json!({"path": "c.txt", "text": "x"})),
     };
-    turn(&session, "write a.txt", Some(always)).await;
+    run_turn(&session, "write a.txt", Some(always)).await;
     assert!(rig.book.grants.lock().unwrap().is_empty());
 }
 
@@ -673,10 +694,10 @@ async fn overreach(cx: TurnContext) -> Result<StopReason, AgentError> {
 async fn call_does_only_what_it_declared() {
     let rig = Rig::new("auto_approve = [\"*\"]");
     let session = rig.world.session(&rig.hub(agent(overreach))).await;
-    let events = turn(&session, "go", None).await;
-    let last = short(&events[events.len() - 1..]);
+    let events = run_turn(&session, "go", None).await;
+    let last = format_short(&events[events.len() - 1..]);
     assert!(last.ends_with("turn_ended stopped end_turn\n"), "{last}");
-    assert_eq!(rig.done(), ["write a.txt x", "run ls -l", "run ls -l"]);
+    assert_eq!(rig.take_done(), ["write a.txt x", "run ls -l", "run ls -l"]);
 }
 
 #[tokio::test]
@@ -690,24 +711,27 @@ async fn read_rule_applies_without_a_call() {
         Ok(StopReason::EndTurn)
     }));
     let session = rig.world.session(&hub).await;
-    assert_eq!(said(&turn(&session, "go", None).await), "true false");
+    assert_eq!(
+        agent_text(&run_turn(&session, "go", None).await),
+        "true false"
+    );
 }
 
 #[tokio::test]
 async fn unreadable_rules_deny_every_call() {
     let rig = Rig::new("auto_approve = [");
     let session = rig.session().await;
-    let events = turn(&session, "write a.txt", None).await;
+    let events = run_turn(&session, "write a.txt", None).await;
     assert!(
-        said(&events).contains("cannot be read"),
+        agent_text(&events).contains("cannot be read"),
         "{}",
-        said(&events)
+        agent_text(&events)
     );
-    assert!(rig.done().is_empty());
+    assert!(rig.take_done().is_empty());
     // The next call uses the corrected rules.
     *rig.book.policy.lock().unwrap() = "auto_approve = [\"write_file\"]".to_owned();
-    turn(&session, "write a.txt", None).await;
-    assert_eq!(rig.done(), ["write a.txt new"]);
+    run_turn(&session, "write a.txt", None).await;
+    assert_eq!(rig.take_done(), ["write a.txt new"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -716,45 +740,45 @@ async fn question_is_denied_after_its_deadline() {
     let session = rig.session().await;
     let mut from = session.subscribe(Seq::ZERO);
     let id = prompt(&session, "run make").await;
-    let ask = asked(&mut from).await;
+    let ask = wait_for_question(&mut from).await;
     assert_eq!(ask.deadline, Some(ask.requested_at + 30_000));
-    let events = until(&mut from, ends(&id)).await;
+    let events = collect_until(&mut from, is_end_of(&id)).await;
     assert!(
-        said(&events).contains("nobody answered in time"),
+        agent_text(&events).contains("nobody answered in time"),
         "{}",
-        said(&events)
+        agent_text(&events)
     );
-    session.answer(ask.ask_id, allowed("allow_once")).await;
-    assert!(rig.done().is_empty());
+    session.answer(ask.ask_id, allow_option("allow_once")).await;
+    assert!(rig.take_done().is_empty());
 }
 
 #[tokio::test]
 async fn cancelled_question_cancels_the_turn() {
     let rig = Rig::new("");
     let session = rig.session().await;
-    let events = turn(&session, "run make", Some(Decision::Cancelled)).await;
-    let last = short(&events[events.len() - 1..]);
+    let events = run_turn(&session, "run make", Some(Decision::Cancelled)).await;
+    let last = format_short(&events[events.len() - 1..]);
     assert!(last.ends_with("turn_ended stopped cancelled\n"), "{last}");
-    assert!(rig.done().is_empty());
+    assert!(rig.take_done().is_empty());
     // The next turn is not cancelled.
-    turn(&session, "run make", Some(allowed("allow_once"))).await;
-    assert_eq!(rig.done(), ["run make"]);
+    run_turn(&session, "run make", Some(allow_option("allow_once"))).await;
+    assert_eq!(rig.take_done(), ["run make"]);
 }
 
 #[tokio::test]
 async fn cancel_of_a_settled_question_has_no_effect() {
     let rig = Rig::new("");
     let session = rig.session().await;
-    turn(&session, "run make", Some(allowed("allow_once"))).await;
+    run_turn(&session, "run make", Some(allow_option("allow_once"))).await;
     let mut from = session.subscribe(session.last_seq());
     let id = prompt(&session, "run make").await;
-    let ask = asked(&mut from).await;
+    let ask = wait_for_question(&mut from).await;
     session
         .answer(AskId::new("ask-1"), Decision::Cancelled)
         .await;
-    session.answer(ask.ask_id, allowed("allow_once")).await;
-    let events = until(&mut from, ends(&id)).await;
-    let last = short(&events[events.len() - 1..]);
+    session.answer(ask.ask_id, allow_option("allow_once")).await;
+    let events = collect_until(&mut from, is_end_of(&id)).await;
+    let last = format_short(&events[events.len() - 1..]);
     assert!(last.ends_with("turn_ended stopped end_turn\n"), "{last}");
 }
 
@@ -762,21 +786,24 @@ async fn cancel_of_a_settled_question_has_no_effect() {
 async fn worker_question_is_remembered_by_its_session() {
     let rig = Rig::new("");
     let hub = rig.hub(agent(async |cx| {
-        let worker = cx.worker("builder").task("run make").agent(obedient());
-        worker.start().await?.finished().await;
+        let worker = cx
+            .worker("builder")
+            .task("run make")
+            .agent(obedient_agent());
+        worker.start().await?.wait_until_finished().await;
         Ok(StopReason::EndTurn)
     }));
     let session = rig.world.session(&hub).await;
-    turn(&session, "go", Some(allowed("allow_always"))).await;
-    assert_eq!(rig.done(), ["run make"]);
+    run_turn(&session, "go", Some(allow_option("allow_always"))).await;
+    assert_eq!(rig.take_done(), ["run make"]);
     assert_eq!(
         rig.book.grants.lock().unwrap().len(),
         1,
         "once, not for each level"
     );
-    let events = turn(&session, "go", None).await;
+    let events = run_turn(&session, "go", None).await;
     assert!(!has_asked(&events));
-    assert_eq!(rig.done(), ["run make"]);
+    assert_eq!(rig.take_done(), ["run make"]);
 }
 
 #[tokio::test]
@@ -786,8 +813,8 @@ async fn worker_cannot_revoke_a_grant_of_a_person() {
         "run make" => run(&cx, "make").await.map(|()| StopReason::EndTurn),
         text => {
             let task = text.trim_start_matches("tell ").to_owned();
-            let worker = cx.worker("w").task(task).agent(obedient());
-            worker.start().await?.finished().await;
+            let worker = cx.worker("w").task(task).agent(obedient_agent());
+            worker.start().await?.wait_until_finished().await;
             Ok(StopReason::EndTurn)
         }
     }));
@@ -796,31 +823,31 @@ async fn worker_cannot_revoke_a_grant_of_a_person() {
         option_id: Some("reject_always".to_owned()),
         reason: None,
     };
-    turn(&session, "run make", Some(never)).await;
+    run_turn(&session, "run make", Some(never)).await;
     let id = rig.book.grants.lock().unwrap()[0].id.clone();
     let no = Decision::Rejected {
         option_id: None,
         reason: None,
     };
     let told = format!("tell /permissions revoke {id}");
-    turn(&session, &told, Some(no)).await;
+    run_turn(&session, &told, Some(no)).await;
     assert_eq!(rig.book.grants.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn fork_has_no_session_grants() {
     let rig = Rig::new("");
-    let hub = rig.hub(obedient());
+    let hub = rig.hub(obedient_agent());
     let session = rig.world.session(&hub).await;
-    turn(&session, "run make", Some(allowed("allow_session"))).await;
+    run_turn(&session, "run make", Some(allow_option("allow_session"))).await;
     let fork = hub
         .fork(session.id(), rig.world.new_session())
         .await
         .unwrap();
     assert!(fork.view().grants.is_empty());
     assert_eq!(session.view().grants.len(), 1);
-    let no = allowed("reject_once");
-    assert!(has_asked(&turn(&fork, "run make", Some(no)).await));
+    let no = allow_option("reject_once");
+    assert!(has_asked(&run_turn(&fork, "run make", Some(no)).await));
 }
 
 #[tokio::test]
@@ -841,10 +868,10 @@ async fn host_of_a_call_rejects_writes_after_its_turn() {
         }
     }));
     let session = rig.world.session(&hub).await;
-    turn(&session, "go", None).await;
+    run_turn(&session, "go", None).await;
     let late = kept_host.await.unwrap().write_text("a.txt", "x").await;
     assert!(matches!(late, Err(HostError::Denied(_))), "{late:?}");
-    assert!(rig.done().is_empty());
+    assert!(rig.take_done().is_empty());
 }
 
 #[tokio::test]
@@ -863,12 +890,17 @@ async fn worker_in_a_subdirectory_follows_the_rules_of_its_session() {
         std::fs::create_dir_all(rig.world.state().join(folder)).unwrap();
         let hub = rig.hub(agent(move |cx: TurnContext| async move {
             let worker = cx.worker("w").task(task).cwd(cx.cwd().join(folder));
-            worker.agent(obedient()).start().await?.finished().await;
+            worker
+                .agent(obedient_agent())
+                .start()
+                .await?
+                .wait_until_finished()
+                .await;
             Ok(StopReason::EndTurn)
         }));
         let session = rig.world.session(&hub).await;
-        let events = turn(&session, "go", None).await;
-        assert_eq!(!rig.done().is_empty(), runs, "{folder}: {task}");
+        let events = run_turn(&session, "go", None).await;
+        assert_eq!(!rig.take_done().is_empty(), runs, "{folder}: {task}");
         assert!(!has_asked(&events), "{folder}: {task}");
     }
 }
@@ -880,16 +912,21 @@ async fn grant_for_one_directory_does_not_cover_another() {
     let hub = rig.hub(agent(async |cx| match cx.prompt_text().as_str() {
         "below" => {
             let worker = cx.worker("w").task("run make").cwd(cx.cwd().join("src"));
-            worker.agent(obedient()).start().await?.finished().await;
+            worker
+                .agent(obedient_agent())
+                .start()
+                .await?
+                .wait_until_finished()
+                .await;
             Ok(StopReason::EndTurn)
         }
         _ => run(&cx, "make").await.map(|()| StopReason::EndTurn),
     }));
     let session = rig.world.session(&hub).await;
-    turn(&session, "run", Some(allowed("allow_session"))).await;
-    assert!(!has_asked(&turn(&session, "run", None).await));
-    let no = allowed("reject_once");
-    assert!(has_asked(&turn(&session, "below", Some(no)).await));
+    run_turn(&session, "run", Some(allow_option("allow_session"))).await;
+    assert!(!has_asked(&run_turn(&session, "run", None).await));
+    let no = allow_option("reject_once");
+    assert!(has_asked(&run_turn(&session, "below", Some(no)).await));
 }
 
 #[tokio::test]
@@ -910,9 +947,9 @@ async fn rewritten_arguments_replace_the_declared_paths() {
         option_id: "allow_once".to_owned(),
         args: Some(json!({"path": "b.txt"})),
     };
-    let events = turn(&session, "go", Some(other)).await;
-    assert_eq!(said(&events), "false true");
-    assert_eq!(rig.done(), ["write b.txt x"]);
+    let events = run_turn(&session, "go", Some(other)).await;
+    assert_eq!(agent_text(&events), "false true");
+    assert_eq!(rig.take_done(), ["write b.txt x"]);
     let shown = events.iter().find_map(|e| match &e.event {
         AgentEvent::ToolCallUpdate(update) => update.locations.clone(),
         _ => None,
@@ -940,9 +977,9 @@ async fn unreadable_command_asks_even_if_its_tool_is_approved() {
             }
         }));
         let session = rig.world.session(&hub).await;
-        let no = allowed("reject_once");
-        let events = turn(&session, "go", asks.then_some(no)).await;
+        let no = allow_option("reject_once");
+        let events = run_turn(&session, "go", asks.then_some(no)).await;
         assert_eq!(has_asked(&events), asks, "{command}");
-        assert!(rig.done().is_empty(), "{command}");
+        assert!(rig.take_done().is_empty(), "{command}");
     }
 }

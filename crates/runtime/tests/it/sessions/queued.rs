@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use crate::support::*;
 
 /// Returns an agent that echoes its prompt and, for the prompt `hold`, waits for `release`.
-fn holding(release: &Arc<Notify>) -> Arc<dyn Agent> {
+fn holding_agent(release: &Arc<Notify>) -> Arc<dyn Agent> {
     let held = release.clone();
     agent(move |cx| {
         let held = held.clone();
@@ -44,17 +44,17 @@ struct Waiting {
 impl Waiting {
     async fn new(world: &World) -> Self {
         let release = Arc::new(Notify::new());
-        let hub = world.hub(holding(&release));
+        let hub = world.hub(holding_agent(&release));
         let session = world.session(&hub).await;
         let mut from = session.subscribe(Seq::ZERO);
         let held = prompt(&session, "hold").await;
-        until(&mut from, |e| {
+        collect_until(&mut from, |e| {
             matches!(e.event, AgentEvent::AgentMessageChunk { .. })
         })
         .await;
         let second = prompt(&session, "second").await;
         let third = prompt(&session, "third").await;
-        until(&mut from, queued(&third)).await;
+        collect_until(&mut from, is_queueing_of(&third)).await;
         Self {
             release,
             hub,
@@ -64,14 +64,14 @@ impl Waiting {
     }
 
     /// Releases the turn and returns all events up to the end of the last prompt.
-    async fn let_go(&self) -> Vec<Envelope> {
+    async fn finish_turns(&self) -> Vec<Envelope> {
         self.release.notify_one();
         whole_turn(&self.session, &self.turns[2]).await
     }
 }
 
 /// Returns the queued prompts of a view, by id and text.
-fn words(view: &SessionView) -> Vec<(String, String)> {
+fn queued_texts(view: &SessionView) -> Vec<(String, String)> {
     let words = view.queued.iter().map(|queued| {
         let id = queued.id.as_str().to_owned();
         (id, plain_text(&queued.prompt.prompt))
@@ -92,8 +92,8 @@ async fn waiting_prompt_is_published_before_its_turn_starts() {
     let [_, second, third] = &waiting.turns;
     let expected = [(second, "second"), (third, "third")];
     let expected = expected.map(|(id, text)| (id.as_str().to_owned(), text.to_owned()));
-    assert_eq!(words(&waiting.session.view()), expected);
-    let events = waiting.let_go().await;
+    assert_eq!(queued_texts(&waiting.session.view()), expected);
+    let events = waiting.finish_turns().await;
     // The agent's text before and after the queueing stays one message.
     expect![[r#"
         1 turn_started msg-1
@@ -110,7 +110,7 @@ async fn waiting_prompt_is_published_before_its_turn_starts() {
         12 agent_message_chunk third msg-6
         13 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&short(&events));
+    .assert_eq(&format_short(&events));
     let AgentEvent::PromptQueued(said) = &events[2].event else {
         panic!("{:?}", events[2]);
     };
@@ -125,20 +125,20 @@ async fn waiting_prompt_is_published_before_its_turn_starts() {
 async fn only_prompts_behind_a_turn_are_queued() {
     let world = World::new();
     let release = Arc::new(Notify::new());
-    let hub = world.hub(holding(&release));
+    let hub = world.hub(holding_agent(&release));
     let session = world.session(&hub).await;
     let mut from = session.subscribe(Seq::ZERO);
     prompt(&session, "hold").await;
     let last = prompt(&session, "last").await;
-    let events = until(&mut from, queued(&last)).await;
-    let log = short(&events);
+    let events = collect_until(&mut from, is_queueing_of(&last)).await;
+    let log = format_short(&events);
     assert!(log.starts_with("1 turn_started"), "{log}");
     assert_eq!(log.matches("prompt_queued").count(), 1, "{log}");
     release.notify_one();
-    until(&mut from, ends(&last)).await;
+    collect_until(&mut from, is_end_of(&last)).await;
     // No prompt is before it now.
     let alone = prompt(&session, "alone").await;
-    let log = short(&until(&mut from, ends(&alone)).await);
+    let log = format_short(&collect_until(&mut from, is_end_of(&alone)).await);
     assert!(!log.contains("prompt_queued"), "{log}");
 }
 
@@ -149,14 +149,14 @@ async fn cancelled_prompt_is_withdrawn_from_the_queue() {
     let [_, second, third] = waiting.turns.clone();
     let mut from = waiting.session.subscribe_from_now();
     waiting.session.cancel(second.clone()).await;
-    until(&mut from, withdrawn(&second)).await;
+    collect_until(&mut from, is_withdrawal_of(&second)).await;
     let left = [(third.as_str().to_owned(), "third".to_owned())];
-    assert_eq!(words(&waiting.session.view()), left);
-    let events = waiting.let_go().await;
+    assert_eq!(queued_texts(&waiting.session.view()), left);
+    let events = waiting.finish_turns().await;
     let of_second = events.iter().filter(|e| e.turn.as_ref() == Some(&second));
     let of_second: Vec<_> = of_second.cloned().collect();
     assert_eq!(
-        short(&of_second),
+        format_short(&of_second),
         "3 prompt_queued msg-3\n5 prompt_withdrawn msg-3\n"
     );
 }
@@ -168,7 +168,7 @@ async fn queued_prompts_fold_the_same_live_and_replayed() {
     let live = waiting.session.view();
     assert_eq!(live.queued.len(), 2);
     let mut from = waiting.session.subscribe(Seq::ZERO);
-    let events = until(&mut from, |e| e.seq == live.last_seq).await;
+    let events = collect_until(&mut from, |e| e.seq == live.last_seq).await;
     assert_eq!(fold(&events), live);
 }
 
@@ -179,12 +179,18 @@ async fn close_withdraws_queued_prompts() {
     let id = waiting.session.id().clone();
     waiting.hub.close(&id).await;
     let [_, second, third] = &waiting.turns;
-    let hub = world.hub(holding(&waiting.release));
+    let hub = world.hub(holding_agent(&waiting.release));
     let session = hub.open(&id, None).await.unwrap();
     assert_eq!(session.view().queued, []);
     let mut from = session.subscribe(Seq::ZERO);
-    let events = until(&mut from, withdrawn(third)).await;
-    assert_eq!(events.iter().filter(|e| withdrawn(second)(e)).count(), 1);
+    let events = collect_until(&mut from, is_withdrawal_of(third)).await;
+    assert_eq!(
+        events
+            .iter()
+            .filter(|e| is_withdrawal_of(second)(e))
+            .count(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -195,16 +201,16 @@ async fn fork_leaves_out_queued_prompts() {
     let [_, second, third] = &waiting.turns;
     let mut from = session.subscribe_from_now();
     session.cancel(second.clone()).await;
-    until(&mut from, withdrawn(second)).await;
+    collect_until(&mut from, is_withdrawal_of(second)).await;
     let new = world.new_session();
     let fork = waiting.hub.fork(session.id(), new).await.unwrap();
     assert_eq!(fork.view().queued, []);
     let mut from = fork.subscribe(Seq::ZERO);
     // The withdrawn prompt is part of the history; the waiting one is not.
     let last = fork.view().last_seq;
-    let events = until(&mut from, |e| e.seq == last).await;
+    let events = collect_until(&mut from, |e| e.seq == last).await;
     assert_eq!(
-        short(&events),
+        format_short(&events),
         "1 prompt_queued msg-3\n2 prompt_withdrawn msg-3\n"
     );
     assert!(events.iter().all(|e| e.turn.as_ref() != Some(third)));
@@ -212,7 +218,7 @@ async fn fork_leaves_out_queued_prompts() {
 }
 
 /// Returns the path of the only journal.
-fn journal(state: &Path) -> PathBuf {
+fn journal_path(state: &Path) -> PathBuf {
     let found = walk(state).into_iter();
     let mut found = found.filter(|path| path.ends_with("events.jsonl"));
     let journal = found.next().expect("a journal");
@@ -231,14 +237,14 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Copies this world's state and cuts the journal of the copy after `bytes` bytes.
-fn cut(world: &World, bytes: usize) -> World {
+fn copy_with_cut_journal(world: &World, bytes: usize) -> World {
     let copy = World::new();
     for from in walk(world.state()) {
         let to = copy.state().join(from.strip_prefix(world.state()).unwrap());
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(from, to).unwrap();
     }
-    let path = journal(copy.state());
+    let path = journal_path(copy.state());
     let whole = fs::read(&path).unwrap();
     fs::write(path, &whole[..bytes]).unwrap();
     copy
@@ -249,17 +255,17 @@ fn cut(world: &World, bytes: usize) -> World {
 async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
-    waiting.let_go().await;
+    waiting.finish_turns().await;
     let id = waiting.session.id().clone();
     waiting.hub.close(&id).await;
-    let text = fs::read_to_string(journal(world.state())).unwrap();
+    let text = fs::read_to_string(journal_path(world.state())).unwrap();
     let mut ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     // Also in the middle of the first and the last `prompt_queued` line.
     ends.push(text.find("prompt_queued").unwrap() + 5);
     ends.push(text.rfind("prompt_queued").unwrap() + 5);
     let mut seen = Vec::new();
     for end in ends {
-        let crashed = cut(&world, end);
+        let crashed = copy_with_cut_journal(&world, end);
         let ran = Arc::new(AtomicBool::new(false));
         let flag = ran.clone();
         let restarted = agent(move |_| {
@@ -275,7 +281,7 @@ async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
             assert_eq!(view.queued, []);
             assert!(view.open_turn.is_none());
             let mut from = session.subscribe(Seq::ZERO);
-            let events = until(&mut from, |e| e.seq == view.last_seq).await;
+            let events = collect_until(&mut from, |e| e.seq == view.last_seq).await;
             assert_eq!(fold(&events), view);
             for turn in &waiting.turns {
                 let of_it = events.iter().filter(|e| e.turn.as_ref() == Some(turn));
@@ -289,7 +295,11 @@ async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
                         settled += 1;
                     }
                 }
-                assert!(waited <= settled && settled <= 1, "{}", short(&events));
+                assert!(
+                    waited <= settled && settled <= 1,
+                    "{}",
+                    format_short(&events)
+                );
             }
             assert_eq!(*first.get_or_insert_with(|| events.clone()), events);
             hub.shutdown().await;
@@ -330,19 +340,19 @@ async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
 async fn caller_can_wait_until_its_requests_are_processed() {
     let world = World::new();
     let release = Arc::new(Notify::new());
-    let hub = world.hub(holding(&release));
+    let hub = world.hub(holding_agent(&release));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "hold").await;
-    let seq = session.dealt_with().await;
+    let seq = session.wait_until_processed().await;
     let view = session.view();
     assert_eq!(view.open_turn.map(|open| open.id), Some(turn));
     let second = prompt(&session, "second").await;
-    assert!(session.dealt_with().await > seq);
+    assert!(session.wait_until_processed().await > seq);
     assert_eq!(session.view().queued[0].id, second);
     session.cancel(second).await;
-    assert!(session.dealt_with().await.is_some());
+    assert!(session.wait_until_processed().await.is_some());
     assert_eq!(session.view().queued, []);
     release.notify_one();
     hub.close(session.id()).await;
-    assert_eq!(session.dealt_with().await, None);
+    assert_eq!(session.wait_until_processed().await, None);
 }

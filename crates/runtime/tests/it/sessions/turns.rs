@@ -44,7 +44,7 @@ async fn turn_is_written_in_order_with_ids_durations_and_a_title() {
         9 session_info What is in a.rs?
         10 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&short(&events));
+    .assert_eq(&format_short(&events));
     let terminal = serde_json::to_value(&events[5].event).unwrap();
     assert!(terminal["duration_ms"].is_u64() && terminal["execution_duration_ms"].is_u64());
     assert_eq!(session.view().title.as_deref(), Some("What is in a.rs?"));
@@ -164,7 +164,7 @@ async fn failures_panics_and_leftovers_are_settled() {
         15 tool_call_update call-2 failed the turn ended before this tool did t
         16 turn_ended stopped end_turn
     "#]]
-    .assert_eq(&short(&events));
+    .assert_eq(&format_short(&events));
     let harn_model::AgentEvent::ToolCallUpdate(update) = &events[14].event else {
         panic!("not an update");
     };
@@ -221,5 +221,5 @@ async fn agent_cannot_emit_events_of_the_runtime() {
         an artifact of the kind file carries its bytes in `spec.data`; give a `uri` instead msg-2
         3 session_info go
         4 turn_ended stopped end_turn
-    "#]].assert_eq(&short(&seen));
+    "#]].assert_eq(&format_short(&seen));
 }

@@ -12,10 +12,10 @@ use anyhow::Result;
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection};
 use harn_terminal::run::{self, RunRequest};
 
-use super::{args::AgentArgs, dialect::DialectFlags, load, no_color};
+use super::{args::AgentArgs, dialect::DialectFlags, is_color_disabled, load};
 use crate::{
     SystemClock, limits,
-    workshop::{ServerRuntime, waiting_room},
+    workshop::{ServerRuntime, build_waiting_runtime},
 };
 
 pub(super) use self::args::RunArgs;
@@ -26,7 +26,7 @@ pub(super) fn run(serve: AgentArgs, dialect: &DialectFlags, args: RunArgs) -> Re
     let (agent, options) = load(serve)?;
     let session = args.session.as_deref();
     let cwd = args.cwd.as_deref();
-    let (cwd, start) = start::chosen(&options, cwd, args.go_on, session, mode)?;
+    let (cwd, start) = start::select_session(&options, cwd, args.go_on, session, mode)?;
     let profile = match dialect.profile {
         ProfileChoice::Auto if args.json => ProfileChoice::Harn,
         // This client uses a typed SDK, which delivers extensions on known updates only.
@@ -47,9 +47,9 @@ pub(super) fn run(serve: AgentArgs, dialect: &DialectFlags, args: RunArgs) -> Re
         prompt,
         json: args.json,
         quiet: args.quiet,
-        no_color: no_color(),
+        no_color: is_color_disabled(),
     };
-    waiting_room()?.block_on(async {
+    build_waiting_runtime()?.block_on(async {
         let connect = |incoming, outgoing| {
             let hub = workshop.hub().clone();
             workshop.spawn(serve_connection(hub, config, incoming, outgoing));

@@ -4,31 +4,31 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use harn_policy::SessionMode;
-use harn_terminal::{console::wrong_use, run::RunTarget};
+use harn_terminal::{console::as_command_line_error, run::RunTarget};
 
 use crate::{
     ServeOptions,
     cli::{
-        directory,
-        session_ids::{last_of, stored},
+        resolve_working_dir,
+        session_ids::{find_last_of_directory, find_stored_session},
     },
     session_store,
 };
 
 /// Returns the directory and the session that the command line selects.
-pub(super) fn chosen(
+pub(super) fn select_session(
     options: &ServeOptions,
     cwd: Option<&Path>,
     go_on: bool,
     session: Option<&str>,
     mode: Option<SessionMode>,
 ) -> Result<(PathBuf, RunTarget)> {
-    let store = session_store::of(options).store;
+    let store = session_store::select_storage(options).store;
     let id = match (session, go_on) {
-        (Some(word), _) => stored(&*store, word)?,
+        (Some(word), _) => find_stored_session(&*store, word)?,
         (None, true) => {
-            let dir = directory(cwd).map_err(wrong_use)?;
-            let last = last_of(&*store, &dir)?;
+            let dir = resolve_working_dir(cwd).map_err(as_command_line_error)?;
+            let last = find_last_of_directory(&*store, &dir)?;
             let none = || {
                 let dir = dir.display();
                 anyhow!(
@@ -37,11 +37,16 @@ pub(super) fn chosen(
             };
             last.ok_or_else(none)?
         }
-        (None, false) => return Ok((directory(cwd).map_err(wrong_use)?, RunTarget::New)),
+        (None, false) => {
+            return Ok((
+                resolve_working_dir(cwd).map_err(as_command_line_error)?,
+                RunTarget::New,
+            ));
+        }
     };
     let meta = store.meta(&id)?;
     let cwd = match (cwd, session) {
-        (Some(cwd), Some(_)) => directory(Some(cwd)).map_err(wrong_use)?,
+        (Some(cwd), Some(_)) => resolve_working_dir(Some(cwd)).map_err(as_command_line_error)?,
         // The stored path may contain links.
         _ => meta.directory,
     };

@@ -13,10 +13,10 @@ use std::{
 
 use anyhow::{Context, Result};
 use harn_journal::{SessionSummary, Store, StoreListing};
-use harn_model::{Timestamp, rfc3339};
+use harn_model::{Timestamp, format_rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
-    console::{note, print, wrong_use},
+    console::{as_command_line_error, print, print_note},
     listed::ServerSession,
     paint, text,
 };
@@ -25,23 +25,23 @@ use serde::Serialize;
 use super::{
     args::SessionsCommand,
     print_json,
-    session_ids::{has_prompt, same_dir, stored},
+    session_ids::{find_stored_session, has_prompt, is_same_dir},
 };
 use crate::{ServeOptions, SystemClock, session_store};
 
 pub(super) use self::args::ListSessionsArgs;
 
 pub(super) fn run(options: &ServeOptions, command: SessionsCommand) -> Result<ExitCode> {
-    let store = session_store::of(options).store;
+    let store = session_store::select_storage(options).store;
     match command {
         SessionsCommand::List(args) => list(options, &*store, &args)?,
         SessionsCommand::Show { id } => {
-            let (meta, events) = store.read(&stored(&*store, &id)?)?;
+            let (meta, events) = store.read(&find_stored_session(&*store, &id)?)?;
             let now = SystemClock::new().now();
-            print(&transcript::transcript(&meta, &events, now))?;
+            print(&transcript::format_transcript(&meta, &events, now))?;
         }
         SessionsCommand::Delete { id } => {
-            let id = stored(&*store, &id)?;
+            let id = find_stored_session(&*store, &id)?;
             store.delete(&id)?;
             print(&format!("deleted {id}\n"))?;
         }
@@ -55,12 +55,15 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
         let absolute = std::path::absolute(dir)?;
         io::Result::Ok(absolute.components().collect::<PathBuf>())
     });
-    let cwd = cwd.transpose().context("--cwd").map_err(wrong_use)?;
+    let cwd = cwd
+        .transpose()
+        .context("--cwd")
+        .map_err(as_command_line_error)?;
     let StoreListing { sessions, problems } = store.list()?;
-    let live = live(&options.state_dir)?;
+    let live = fetch_live_sessions(&options.state_dir)?;
     let (mut unprompted, mut archived) = (0, 0);
     let shown = sessions.into_iter().filter(|session| {
-        let in_dir = |cwd| same_dir(cwd, &session.meta.directory);
+        let in_dir = |cwd| is_same_dir(cwd, &session.meta.directory);
         if !cwd.as_deref().is_none_or(in_dir) {
             return false;
         }
@@ -81,11 +84,11 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
     if args.json {
         let rows = shown
             .iter()
-            .map(|session| SessionListRow::of(session, &live));
+            .map(|session| SessionListRow::from_summary(session, &live));
         let rows: Vec<_> = rows.collect();
         print_json(&rows)?;
     } else if !shown.is_empty() {
-        print(&table(&shown, &live, SystemClock::new().now()))?;
+        print(&format_table(&shown, &live, SystemClock::new().now()))?;
     } else if problems.is_empty() {
         let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
         // "No sessions" would be false when some are unreadable or left out.
@@ -105,9 +108,9 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
         .collect();
     if !left_out.is_empty() {
         let left_out = left_out.join(" and ");
-        note(format_args!("{left_out} left out; --all lists them"));
+        print_note(format_args!("{left_out} left out; --all lists them"));
     }
-    problems.iter().for_each(note);
+    problems.iter().for_each(print_note);
     Ok(())
 }
 
@@ -132,29 +135,29 @@ struct SessionListRow<'a> {
 }
 
 impl<'a> SessionListRow<'a> {
-    fn of(session: &'a SessionSummary, live: &'a HashMap<String, ServerSession>) -> Self {
+    fn from_summary(session: &'a SessionSummary, live: &'a HashMap<String, ServerSession>) -> Self {
         let meta = &session.meta;
         let live = live.get(meta.thread_id.as_str());
         Self {
             session_id: meta.thread_id.as_str(),
             title: &meta.title,
             cwd: meta.directory.to_string_lossy(),
-            created_at: rfc3339(meta.created),
-            updated_at: rfc3339(session.updated),
+            created_at: format_rfc3339(meta.created),
+            updated_at: format_rfc3339(session.updated),
             archived: meta.archived,
             live_state: live.map_or("persisted", |_| "live"),
             active_prompt: live.is_some_and(|live| live.working),
             controller_id: live.and_then(|live| live.controller.as_deref()),
-            controlled_since: live.and_then(|live| live.since).map(rfc3339),
+            controlled_since: live.and_then(|live| live.since).map(format_rfc3339),
         }
     }
 }
 
 /// Returns the live sessions on this machine, by id. Servers that do not answer are left out.
 #[cfg(feature = "terminal")]
-fn live(state_dir: &Path) -> Result<HashMap<String, ServerSession>> {
-    let sessions =
-        crate::workshop::waiting_room()?.block_on(harn_terminal::attach::live_sessions(state_dir));
+fn fetch_live_sessions(state_dir: &Path) -> Result<HashMap<String, ServerSession>> {
+    let sessions = crate::workshop::build_waiting_runtime()?
+        .block_on(harn_terminal::attach::live_sessions(state_dir));
     Ok(sessions.into_iter().map(|it| (it.id.clone(), it)).collect())
 }
 
@@ -167,7 +170,7 @@ fn live(_: &Path) -> Result<HashMap<String, ServerSession>> {
 /// The title's width, about what fits beside the other columns.
 const TITLE: usize = 48;
 
-fn table(
+fn format_table(
     sessions: &[SessionSummary],
     live: &HashMap<String, ServerSession>,
     now: Timestamp,
@@ -178,11 +181,11 @@ fn table(
             let title = paint::one_line(&session.meta.title);
             let (state, controller) = match live.get(session.meta.thread_id.as_str()) {
                 None if session.meta.archived => ("archived", String::new()),
-                live => standing(live, now),
+                live => describe_state(live, now),
             };
             [
                 session.meta.thread_id.as_str().into(),
-                text::age(now, session.updated).into(),
+                text::format_age(now, session.updated).into(),
                 state.into(),
                 controller.into(),
                 text::cut(&title, TITLE).into_owned().into(),
@@ -195,7 +198,7 @@ fn table(
 }
 
 /// Returns the state of a session, and its controller with the time of control.
-fn standing(live: Option<&ServerSession>, now: Timestamp) -> (&'static str, String) {
+fn describe_state(live: Option<&ServerSession>, now: Timestamp) -> (&'static str, String) {
     let Some(live) = live else {
         return ("stored", String::new());
     };
@@ -204,7 +207,11 @@ fn standing(live: Option<&ServerSession>, now: Timestamp) -> (&'static str, Stri
         (None, _) => "nobody".to_owned(),
         (Some(who), None) => paint::one_line(who).into_owned(),
         (Some(who), Some(since)) => {
-            format!("{}, {}", paint::one_line(who), text::since(now, since))
+            format!(
+                "{}, {}",
+                paint::one_line(who),
+                text::format_since(now, since)
+            )
         }
     };
     (state, controller)
@@ -226,7 +233,7 @@ mod tests {
             controller: None,
             since: None,
         };
-        let says = |live: &ServerSession| standing(Some(live), 3_600_000);
+        let says = |live: &ServerSession| describe_state(Some(live), 3_600_000);
         assert_eq!(says(&live), ("live", "nobody".to_owned()));
         live.controller = Some("desk\x1b[2J".to_owned());
         live.since = Some(0);
@@ -235,6 +242,6 @@ mod tests {
             says(&live),
             ("working", "desk\\u{1b}[2J, for 1 h".to_owned())
         );
-        assert_eq!(standing(None, 0), ("stored", String::new()));
+        assert_eq!(describe_state(None, 0), ("stored", String::new()));
     }
 }

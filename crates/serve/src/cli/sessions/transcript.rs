@@ -12,20 +12,20 @@ use harn_model::{
     WorkerEvent, WorkerUpdate, plain_text,
 };
 use harn_terminal::{
-    paint::{one_line, visible},
+    paint::{escape_controls, one_line},
     text,
 };
 use serde_json::Value;
 
-pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {
+pub(super) fn format_transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {
     let mut page = TranscriptPrinter::default();
-    page.head(meta, now);
+    page.write_head(meta, now);
     for envelope in events {
-        page.event(envelope);
+        page.write_event(envelope);
     }
     page.end_text();
     if page.in_turn {
-        page.line("(a turn is running, or was cut short)");
+        page.write_line("(a turn is running, or was cut short)");
     }
     page.out
 }
@@ -47,23 +47,25 @@ struct StreamingText {
 }
 
 impl TranscriptPrinter {
-    fn head(&mut self, meta: &SessionMeta, now: Timestamp) {
+    fn write_head(&mut self, meta: &SessionMeta, now: Timestamp) {
         let title = one_line(&meta.title);
         let id = meta.thread_id.as_str();
-        let created = text::age(now, meta.created);
-        self.line(if title.is_empty() { id } else { &title });
-        self.line(&format!(
+        let created = text::format_age(now, meta.created);
+        self.write_line(if title.is_empty() { id } else { &title });
+        self.write_line(&format!(
             "{id}, created {created} in {}",
             meta.directory.display()
         ));
         match (&meta.parent, &meta.worker) {
-            (Some(parent), Some(worker)) => self.line(&format!("{worker}, works for {parent}")),
-            (Some(parent), None) => self.line(&format!("forked from {parent}")),
+            (Some(parent), Some(worker)) => {
+                self.write_line(&format!("{worker}, works for {parent}"))
+            }
+            (Some(parent), None) => self.write_line(&format!("forked from {parent}")),
             (None, _) => {}
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn write_line(&mut self, line: &str) {
         self.out.push_str(line);
         self.out.push('\n');
     }
@@ -72,14 +74,14 @@ impl TranscriptPrinter {
         if let Some(text) = self.text.take() {
             let mark = if text.thought { "~ " } else { "" };
             self.out.push('\n');
-            for line in visible(text.words.trim()).lines() {
+            for line in escape_controls(text.words.trim()).lines() {
                 // Writing to a string does not fail.
                 let _ = writeln!(self.out, "{}", format!("{mark}{line}").trim_end());
             }
         }
     }
 
-    fn stream(&mut self, thought: bool, words: &str) {
+    fn append_text(&mut self, thought: bool, words: &str) {
         if self
             .text
             .as_ref()
@@ -95,118 +97,126 @@ impl TranscriptPrinter {
     }
 
     /// Writes a line that begins with a mark; a blank line separates it from preceding text.
-    fn mark(&mut self, line: &str) {
+    fn write_mark(&mut self, line: &str) {
         if self.text.is_some() {
             self.end_text();
             self.out.push('\n');
         }
-        self.line(line);
+        self.write_line(line);
     }
 
-    fn prompt(&mut self, words: &str) {
+    fn write_prompt(&mut self, words: &str) {
         self.end_text();
         self.out.push('\n');
-        for line in visible(words.trim()).lines() {
+        for line in escape_controls(words.trim()).lines() {
             let _ = writeln!(self.out, "{}", format!("> {line}").trim_end());
         }
     }
 
-    fn event(&mut self, envelope: &Envelope) {
+    fn write_event(&mut self, envelope: &Envelope) {
         let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(turn)) => {
                 self.in_turn = envelope.turn.is_some();
-                self.prompt(&plain_text(&turn.prompt));
+                self.write_prompt(&plain_text(&turn.prompt));
             }
             EventFamily::Message(MessageEvent::UserMessage { content, .. }) => {
-                self.prompt(&plain_text(content))
+                self.write_prompt(&plain_text(content))
             }
             EventFamily::Message(MessageEvent::AgentMessageChunk { content, .. }) => {
-                self.stream(false, content)
+                self.append_text(false, content)
             }
             EventFamily::Message(MessageEvent::AgentThoughtChunk { content, .. }) => {
-                self.stream(true, content)
+                self.append_text(true, content)
             }
             EventFamily::Tool(ToolEvent::ToolCall(call)) => {
                 if call.status.is_terminal() {
-                    self.mark(&format!("- {}: {}", title(call), word(call.status)));
+                    self.write_mark(&format!(
+                        "- {}: {}",
+                        call_title(call),
+                        status_word(call.status)
+                    ));
                 }
             }
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
                 if let Some(call) = closed.call {
-                    self.call_ended(&call, update);
+                    self.write_call_end(&call, update);
                 }
             }
             // Printed with the decision.
             EventFamily::Permission(PermissionEvent::PermissionAsked(_)) => {}
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 if let Some(ask) = closed.ask {
-                    self.resolved(&ask, resolved);
+                    self.write_permission_answer(&ask, resolved);
                 }
             }
             EventFamily::Turn(TurnEvent::PromptWithdrawn(prompt)) => {
                 let text = plain_text(&prompt.prompt);
                 let what = one_line(&text).into_owned();
-                self.mark(&format!("* cancelled before it began: {what}"));
+                self.write_mark(&format!("* cancelled before it began: {what}"));
             }
-            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.ended(ended),
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.write_turn_end(ended),
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
                 self.in_turn = false;
-                self.mark("! cut short by a crash, closed when the session was opened again");
+                self.write_mark("! cut short by a crash, closed when the session was opened again");
             }
             EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
-                self.mark(&format!("* mode {mode_id}"))
+                self.write_mark(&format!("* mode {mode_id}"))
             }
             EventFamily::Setting(SettingEvent::ConfigChanged { config_id, value }) => {
-                self.mark(&format!("* {config_id} = {value}"));
+                self.write_mark(&format!("* {config_id} = {value}"));
             }
             EventFamily::Report(ReportEvent::Plan { plan }) => {
                 let entries: Vec<_> = plan.entries().into_iter().map(|e| e.content).collect();
                 let plan = entries.join("; ");
                 // Only the progress changed; the plan is the same.
                 if plan != self.plan {
-                    self.mark(&format!("* plan: {}", visible(&plan)));
+                    self.write_mark(&format!("* plan: {}", escape_controls(&plan)));
                     self.plan = plan;
                 }
             }
             EventFamily::Report(ReportEvent::Artifact(artifact)) => {
                 let what = one_line(&artifact.fallback).into_owned();
-                self.mark(&format!("* artifact: {what}"));
+                self.write_mark(&format!("* artifact: {what}"));
             }
             EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
                 let what = one_line(&handoff.task).into_owned();
-                self.mark(&format!("* handed over: {what}"));
+                self.write_mark(&format!("* handed over: {what}"));
             }
-            EventFamily::Delegation(DelegationEvent::WorkerUpdate(worker)) => self.worker(worker),
+            EventFamily::Delegation(DelegationEvent::WorkerUpdate(worker)) => {
+                self.write_worker(worker)
+            }
             EventFamily::Steering(SteeringEvent::ReminderLifecycle(change)) => {
-                self.reminder(change)
+                self.write_reminder(change)
             }
-            EventFamily::Steering(SteeringEvent::Daemon(change)) => self.daemon(*change),
+            EventFamily::Steering(SteeringEvent::Daemon(change)) => {
+                self.write_daemon_change(*change)
+            }
             EventFamily::Record(RecordEvent::PermissionGrant(record)) => {
-                self.unasked(record, "allowed")
+                self.write_unasked_decision(record, "allowed")
             }
             EventFamily::Record(RecordEvent::PermissionDeny(record)) => {
-                self.unasked(record, "denied")
+                self.write_unasked_decision(record, "denied")
             }
             EventFamily::Record(RecordEvent::GrantRevoked { grant_id }) => {
-                self.mark(&format!(
+                self.write_mark(&format!(
                     "* took the grant {} from this session",
-                    visible(grant_id)
+                    escape_controls(grant_id)
                 ));
             }
             EventFamily::Question(QuestionEvent::HitlRequested {
                 request_id, kind, ..
             }) => {
-                let asked = self.asked(request_id);
+                let asked = self.question_text(request_id);
                 let kind = one_line(&kind.replace('_', " ")).into_owned();
-                self.mark(&format!("? {asked}: asked ({kind})"));
+                self.write_mark(&format!("? {asked}: asked ({kind})"));
             }
             EventFamily::Question(QuestionEvent::HitlResponded(response)) => {
-                self.response(response)
+                self.write_response(response)
             }
             EventFamily::Question(QuestionEvent::HitlResolved { outcome, .. }) => {
                 if let Some(question) = closed.question {
-                    self.settled(&question, *outcome);
+                    self.write_question_outcome(&question, *outcome);
                 }
             }
             // Printed when its turn begins, or when it is cancelled.
@@ -234,20 +244,20 @@ impl TranscriptPrinter {
         }
     }
 
-    fn call_ended(&mut self, call: &ShownCall, update: &ToolCallUpdate) {
+    fn write_call_end(&mut self, call: &ShownCall, update: &ToolCallUpdate) {
         let title = one_line(call.title());
-        let mut line = format!("- {title}: {}", word(update.status));
+        let mut line = format!("- {title}: {}", status_word(update.status));
         if let Some(error) = &update.error {
             let _ = write!(line, ", {}", one_line(error));
         }
         if let Some(millis) = update.duration_ms {
-            let _ = write!(line, " ({})", text::duration(millis.into()));
+            let _ = write!(line, " ({})", text::format_duration(millis.into()));
         }
-        self.mark(&line);
+        self.write_mark(&line);
     }
 
     /// Prints how a worker's cycle ended, and the session with the details.
-    fn worker(&mut self, worker: &WorkerUpdate) {
+    fn write_worker(&mut self, worker: &WorkerUpdate) {
         let how = match worker.event {
             WorkerEvent::WorkerSpawned | WorkerEvent::WorkerProgressed => return,
             WorkerEvent::WorkerWaitingForInput => "waits for input",
@@ -264,11 +274,11 @@ impl TranscriptPrinter {
         if let Some(session) = &worker.metadata.child_run_id {
             let _ = write!(line, " ({session})");
         }
-        self.mark(&line);
+        self.write_mark(&line);
     }
 
     /// Prints a reminder when it is given; its expiry is internal to the agent.
-    fn reminder(&mut self, change: &ReminderChange) {
+    fn write_reminder(&mut self, change: &ReminderChange) {
         let (what, reminder) = match change {
             ReminderChange::Injected { mode, reminder } => match mode {
                 DeliveryMode::AuditOnly => ("noted", reminder),
@@ -282,13 +292,13 @@ impl TranscriptPrinter {
             | ReminderChange::Expired { .. } => return,
         };
         let body = one_line(&reminder.body).into_owned();
-        self.mark(&format!("* {what}: {body}"));
+        self.write_mark(&format!("* {what}: {body}"));
     }
 
     /// Prints when the agent waited, and what woke it.
-    fn daemon(&mut self, change: DaemonChange) {
+    fn write_daemon_change(&mut self, change: DaemonChange) {
         match change {
-            DaemonChange::Idle { .. } => self.mark("* waits for more to do"),
+            DaemonChange::Idle { .. } => self.write_mark("* waits for more to do"),
             DaemonChange::Woke { reason } => {
                 let why = match reason {
                     WakeReason::Message => "by a message",
@@ -297,15 +307,15 @@ impl TranscriptPrinter {
                     WakeReason::Timer => "by its clock",
                     WakeReason::Reminder => "by a reminder",
                 };
-                self.mark(&format!("* woken {why}"));
+                self.write_mark(&format!("* woken {why}"));
             }
             DaemonChange::WatchdogTripped {
                 attempts,
                 elapsed_ms,
             } => {
-                let elapsed = text::duration(elapsed_ms.into());
+                let elapsed = text::format_duration(elapsed_ms.into());
                 let times = if attempts == 1 { "time" } else { "times" };
-                self.mark(&format!(
+                self.write_mark(&format!(
                     "! ended: it was woken {attempts} {times} in {elapsed} and did nothing"
                 ));
             }
@@ -313,7 +323,7 @@ impl TranscriptPrinter {
     }
 
     /// Prints a decision without a question; the others are printed with their question.
-    fn unasked(&mut self, record: &PermissionRecord, decided: &str) {
+    fn write_unasked_decision(&mut self, record: &PermissionRecord, decided: &str) {
         if record.escalated {
             return;
         }
@@ -321,11 +331,11 @@ impl TranscriptPrinter {
         let title = call.and_then(|call| call.title.as_deref());
         let what = one_line(title.unwrap_or(&record.tool_name)).into_owned();
         let reason = one_line(&record.reason).into_owned();
-        self.mark(&format!("? {what}: {decided} unasked, {reason}"));
+        self.write_mark(&format!("? {what}: {decided} unasked, {reason}"));
     }
 
-    fn resolved(&mut self, ask: &PermissionAsked, resolved: &PermissionResolved) {
-        let what = title(&ask.tool_call);
+    fn write_permission_answer(&mut self, ask: &PermissionAsked, resolved: &PermissionResolved) {
+        let what = call_title(&ask.tool_call);
         let answer = match &resolved.decision {
             Decision::Allowed { .. } => "allowed".to_owned(),
             Decision::Rejected { reason: None, .. } => "rejected".to_owned(),
@@ -344,16 +354,16 @@ impl TranscriptPrinter {
             },
             None => String::new(),
         };
-        self.mark(&format!("? {what}: {answer}{remembered}"));
+        self.write_mark(&format!("? {what}: {answer}{remembered}"));
     }
 
     /// Returns a question's text, or its id if the text is not known.
-    fn asked(&self, id: &str) -> String {
+    fn question_text(&self, id: &str) -> String {
         let question = self.transcript.open.questions.get(id);
         one_line(question.map_or(id, |question| question)).into_owned()
     }
 
-    fn response(&mut self, response: &HitlResponse) {
+    fn write_response(&mut self, response: &HitlResponse) {
         let said = match (&response.answer, response.approved, response.accepted) {
             (Some(Value::String(answer)), ..) => format!("answered {}", one_line(answer)),
             (Some(answer), ..) => format!("answered {}", one_line(&answer.to_string())),
@@ -364,49 +374,49 @@ impl TranscriptPrinter {
             (None, None, None) => "gave no answer".to_owned(),
         };
         let who = response.reviewer.as_deref().unwrap_or("somebody");
-        let asked = self.asked(&response.request_id);
+        let asked = self.question_text(&response.request_id);
         let mut line = format!("? {asked}: {} {said}", one_line(who));
         if let Some(reason) = &response.reason {
             let _ = write!(line, ", {}", one_line(reason));
         }
-        self.mark(&line);
+        self.write_mark(&line);
     }
 
-    fn settled(&mut self, subject: &str, outcome: HitlOutcome) {
+    fn write_question_outcome(&mut self, subject: &str, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "settled",
             HitlOutcome::Timeout => "nobody answered in time",
             HitlOutcome::Cancelled => "withdrawn",
         };
         let asked = one_line(subject);
-        self.mark(&format!("? {asked}: {how}"));
+        self.write_mark(&format!("? {asked}: {how}"));
     }
 
-    fn ended(&mut self, ended: &TurnEnded) {
+    fn write_turn_end(&mut self, ended: &TurnEnded) {
         self.in_turn = false;
         match &ended.outcome {
             TurnOutcome::Stopped { stop_reason } => match stop_reason {
                 StopReason::EndTurn => self.end_text(),
-                StopReason::MaxTokens => self.mark("! stopped: the token limit was reached"),
+                StopReason::MaxTokens => self.write_mark("! stopped: the token limit was reached"),
                 StopReason::MaxTurnRequests => {
-                    self.mark("! stopped: the request limit was reached")
+                    self.write_mark("! stopped: the request limit was reached")
                 }
-                StopReason::Refusal => self.mark("! stopped: the agent refused"),
-                StopReason::Cancelled => self.mark("! cancelled"),
+                StopReason::Refusal => self.write_mark("! stopped: the agent refused"),
+                StopReason::Cancelled => self.write_mark("! cancelled"),
             },
             TurnOutcome::Failed { message } => {
-                let message = visible(message).into_owned();
-                self.mark(&format!("! failed: {message}"));
+                let message = escape_controls(message).into_owned();
+                self.write_mark(&format!("! failed: {message}"));
             }
         }
     }
 }
 
-fn title(call: &ToolCall) -> String {
+fn call_title(call: &ToolCall) -> String {
     one_line(call.title.as_deref().unwrap_or(&call.tool_name)).into_owned()
 }
 
-fn word(status: ToolCallStatus) -> &'static str {
+fn status_word(status: ToolCallStatus) -> &'static str {
     match status {
         ToolCallStatus::Pending => "pending",
         ToolCallStatus::InProgress => "running",

@@ -7,42 +7,42 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use harn_terminal::console::{print, wrong_use};
+use harn_terminal::console::{as_command_line_error, print};
 use harn_tools::skills::{ProblemSeverity, SkillProblem, SkillRegistry, WorkspaceSkills};
 
 use crate::cli::one_line;
 
 /// Checks the skills of a session.
-pub(super) fn all(skills: &WorkspaceSkills) -> Result<ExitCode> {
+pub(super) fn check_session_skills(skills: &WorkspaceSkills) -> Result<ExitCode> {
     let registry = skills.registry();
-    told(registry.skills().len(), registry.problems())
+    print_problems(registry.skills().len(), registry.problems())
 }
 
 /// Checks the skills in files and folders.
-pub(super) fn these(paths: &[PathBuf]) -> Result<ExitCode> {
+pub(super) fn check_paths(paths: &[PathBuf]) -> Result<ExitCode> {
     let mut count = 0;
     let mut problems = Vec::new();
     for path in paths {
-        let found = look(path)?;
+        let found = find_skills(path)?;
         count += found.skills().len();
         problems.extend(found.problems().iter().cloned());
     }
-    told(count, &problems)
+    print_problems(count, &problems)
 }
 
-fn look(path: &Path) -> Result<SkillRegistry> {
+fn find_skills(path: &Path) -> Result<SkillRegistry> {
     let found = WorkspaceSkills::check(path);
     if found.skills().is_empty() && found.problems().is_empty() {
         let wrong = anyhow!(
             "{}: there is no SKILL.md here, nor in a folder in it",
             path.display()
         );
-        return Err(wrong_use(wrong));
+        return Err(as_command_line_error(wrong));
     }
     Ok(found)
 }
 
-fn told(skills: usize, problems: &[SkillProblem]) -> Result<ExitCode> {
+fn print_problems(skills: usize, problems: &[SkillProblem]) -> Result<ExitCode> {
     let mut out = String::new();
     for problem in problems {
         // Writing to a string does not fail.
@@ -56,9 +56,9 @@ fn told(skills: usize, problems: &[SkillProblem]) -> Result<ExitCode> {
     let _ = writeln!(
         out,
         "{}, {}, {}",
-        number(skills, "skill"),
-        number(errors, "error"),
-        number(warnings, "warning")
+        format_count(skills, "skill"),
+        format_count(errors, "error"),
+        format_count(warnings, "warning")
     );
     print(&out)?;
     Ok(match errors {
@@ -67,7 +67,7 @@ fn told(skills: usize, problems: &[SkillProblem]) -> Result<ExitCode> {
     })
 }
 
-fn number(count: usize, what: &str) -> String {
+fn format_count(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),

@@ -4,7 +4,7 @@ use std::{borrow::Cow, process::ExitCode};
 
 use anyhow::Result;
 use harn_terminal::{
-    console::{note, print},
+    console::{print, print_note},
     text,
 };
 use harn_tools::skills::{ProblemSeverity, SkillRegistry, WorkspaceSkills};
@@ -17,13 +17,13 @@ const SHORT: usize = 80;
 
 pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
     let registry = skills.registry();
-    let rows = rows(&registry);
+    let rows = build_rows(&registry);
     if json {
         return print_json(&rows);
     }
     match rows.is_empty() {
         true => print("no skills; docs/skills.md says where they may lie\n")?,
-        false => print(&table(&rows))?,
+        false => print(&format_table(&rows))?,
     }
     let problems = registry.problems();
     let errors = problems
@@ -31,8 +31,8 @@ pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
         .filter(|one| one.severity == ProblemSeverity::Error);
     match (errors.count(), problems.len()) {
         (0, 0) => {}
-        (0, _) => note("there are warnings; `harn-serve skills check` lists them"),
-        (_, _) => note("some could not be read; `harn-serve skills check` says why"),
+        (0, _) => print_note("there are warnings; `harn-serve skills check` lists them"),
+        (_, _) => print_note("some could not be read; `harn-serve skills check` says why"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -50,7 +50,7 @@ struct SkillListRow {
 }
 
 /// Returns the active skills, each followed by those that it hides, by id.
-fn rows(registry: &SkillRegistry) -> Vec<SkillListRow> {
+fn build_rows(registry: &SkillRegistry) -> Vec<SkillListRow> {
     let mut rows = Vec::new();
     for skill in registry.skills() {
         rows.push(SkillListRow {
@@ -74,7 +74,7 @@ fn rows(registry: &SkillRegistry) -> Vec<SkillListRow> {
     rows
 }
 
-fn table(rows: &[SkillListRow]) -> String {
+fn format_table(rows: &[SkillListRow]) -> String {
     let rows: Vec<[Cow<'_, str>; 3]> = rows
         .iter()
         .map(|row| {

@@ -7,10 +7,10 @@ mod show;
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result};
-use harn_terminal::console::wrong_use;
+use harn_terminal::console::as_command_line_error;
 use harn_tools::skills::WorkspaceSkills;
 
-use super::named_folders;
+use super::check_skill_folders;
 use crate::{SystemClock, skill_places::skill_places};
 
 /// The arguments of `skills`.
@@ -59,18 +59,18 @@ pub(super) fn run(args: SkillsArgs) -> Result<ExitCode> {
         let cwd = cwd.unwrap_or_else(|| PathBuf::from("."));
         let context = || format!("--cwd {}", cwd.display());
         let cwd = cwd.canonicalize().with_context(context);
-        let places = skill_places(named_folders(skill_dir)?);
+        let places = skill_places(check_skill_folders(skill_dir)?);
         let clock = Arc::new(SystemClock::new());
         Ok(WorkspaceSkills::find(
             places,
-            &cwd.map_err(wrong_use)?,
+            &cwd.map_err(as_command_line_error)?,
             clock,
         ))
     };
     match command {
         SkillsCommand::List { json } => list::run(&find()?, json),
         SkillsCommand::Show { id } => show::run(&find()?, &id),
-        SkillsCommand::Check { paths } if paths.is_empty() => check::all(&find()?),
-        SkillsCommand::Check { paths } => check::these(&paths),
+        SkillsCommand::Check { paths } if paths.is_empty() => check::check_session_skills(&find()?),
+        SkillsCommand::Check { paths } => check::check_paths(&paths),
     }
 }

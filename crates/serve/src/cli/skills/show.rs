@@ -4,8 +4,8 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::Result;
 use harn_terminal::{
-    console::{complain, print},
-    paint::visible,
+    console::{print, print_error},
+    paint::escape_controls,
     text,
 };
 use harn_tools::skills::{Skill, SkillCard, WorkspaceSkills};
@@ -17,22 +17,22 @@ pub(super) fn run(skills: &WorkspaceSkills, id: &str) -> Result<ExitCode> {
     let Some(skill) = registry.find(id) else {
         let ids = registry.skills().iter().map(|skill| skill.id.as_str());
         let near = text::did_you_mean(id, ids);
-        complain(format_args!(
+        print_error(format_args!(
             "there is no skill {id}; {near}`harn-serve skills list` lists them"
         ));
         return Ok(ExitCode::FAILURE);
     };
     let body = skills.body(skill)?;
-    let mut out = head(skill);
+    let mut out = format_head(skill);
     for shadow in registry.shadowed().iter().filter(|one| one.id == skill.id) {
-        line(
+        write_line(
             &mut out,
             "hides",
             &format!("{} ({})", shadow.origin, shadow.loser),
         );
     }
     // Writing to a string does not fail.
-    let _ = write!(out, "\n{}", visible(&body));
+    let _ = write!(out, "\n{}", escape_controls(&body));
     if !out.ends_with('\n') {
         out.push('\n');
     }
@@ -40,32 +40,32 @@ pub(super) fn run(skills: &WorkspaceSkills, id: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn head(skill: &Skill) -> String {
+fn format_head(skill: &Skill) -> String {
     let card = &skill.card;
     let mut out = String::new();
-    line(&mut out, "id", &skill.id);
-    line(&mut out, "layer", skill.layer.as_str());
-    line(&mut out, "origin", &skill.origin.to_string());
+    write_line(&mut out, "id", &skill.id);
+    write_line(&mut out, "layer", skill.layer.as_str());
+    write_line(&mut out, "origin", &skill.origin.to_string());
     if card.user_invocable {
-        line(&mut out, "command", &usage(skill));
+        write_line(&mut out, "command", &format_usage(skill));
     }
-    for (name, value) in said(card) {
-        line(&mut out, name, &value);
+    for (name, value) in card_properties(card) {
+        write_line(&mut out, name, &value);
     }
     for hook in &card.hooks {
-        line(
+        write_line(
             &mut out,
             "hook",
             &format!("{}: {}", hook.event, hook.command),
         );
     }
     for server in &card.mcp_servers {
-        line(&mut out, "mcp server", &server.name);
+        write_line(&mut out, "mcp server", &server.name);
     }
     out
 }
 
-fn usage(skill: &Skill) -> String {
+fn format_usage(skill: &Skill) -> String {
     match &skill.card.argument_hint {
         Some(hint) => format!("/{} {hint}", skill.command()),
         None => format!("/{}", skill.command()),
@@ -73,7 +73,7 @@ fn usage(skill: &Skill) -> String {
 }
 
 /// Returns the non-empty properties of a card.
-fn said(card: &SkillCard) -> Vec<(&'static str, String)> {
+fn card_properties(card: &SkillCard) -> Vec<(&'static str, String)> {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let models = match card.disable_model_invocation {
         true => "never by themselves",
@@ -96,6 +96,6 @@ fn said(card: &SkillCard) -> Vec<(&'static str, String)> {
     said.collect()
 }
 
-fn line(out: &mut String, name: &str, value: &str) {
+fn write_line(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "{:<14} {}", format!("{name}:"), one_line(value));
 }

@@ -34,18 +34,18 @@ pub(crate) struct AllowedAuthorities {
 
 impl AllowedAuthorities {
     /// Returns whether a request's host name is one of this server.
-    pub(super) fn host(&self, name: &str) -> bool {
+    pub(super) fn allows_host(&self, name: &str) -> bool {
         name.parse().is_ok_and(|name| self.is_ours(&name, None))
     }
 
     /// Returns whether a page of this origin may connect: one of this server, or one in `origins`.
-    pub(super) fn origin(&self, text: &str) -> bool {
-        let named = |origin| self.origins.iter().any(|known| known.is(&origin));
-        self.own_origin(text) || text.parse().is_ok_and(named)
+    pub(super) fn allows_origin(&self, text: &str) -> bool {
+        let named = |origin| self.origins.iter().any(|known| known.matches(&origin));
+        self.is_own_origin(text) || text.parse().is_ok_and(named)
     }
 
     /// Returns whether this server serves pages of this origin.
-    pub(super) fn own_origin(&self, text: &str) -> bool {
+    pub(super) fn is_own_origin(&self, text: &str) -> bool {
         let port = Some(self.listens.port());
         text.parse().is_ok_and(|origin: AllowedOrigin| {
             origin.secure == self.secure && self.is_ours(&origin.authority, port)
@@ -54,7 +54,7 @@ impl AllowedAuthorities {
 
     /// Returns whether a name is ours. `unsaid` is the required port for a known host without one; none allows any.
     fn is_ours(&self, name: &Authority, unsaid: Option<u16>) -> bool {
-        let port = name.port.unwrap_or(usual_port(self.secure));
+        let port = name.port.unwrap_or(default_port(self.secure));
         let named = self.hosts.iter().any(|AllowedHost(known)| {
             known.host == name.host && known.port.or(unsaid).is_none_or(|known| known == port)
         });
@@ -75,15 +75,15 @@ impl AllowedAuthorities {
 }
 
 impl AllowedOrigin {
-    fn is(&self, other: &Self) -> bool {
-        let port = |origin: &Self| origin.authority.port.unwrap_or(usual_port(origin.secure));
+    fn matches(&self, other: &Self) -> bool {
+        let port = |origin: &Self| origin.authority.port.unwrap_or(default_port(origin.secure));
         self.secure == other.secure
             && self.authority.host == other.authority.host
             && port(self) == port(other)
     }
 }
 
-fn usual_port(secure: bool) -> u16 {
+fn default_port(secure: bool) -> u16 {
     match secure {
         true => 443,
         false => 80,
@@ -160,7 +160,12 @@ impl FromStr for AllowedOrigin {
 mod tests {
     use super::*;
 
-    fn at(listens: &str, secure: bool, hosts: &[&str], origins: &[&str]) -> AllowedAuthorities {
+    fn authorities(
+        listens: &str,
+        secure: bool,
+        hosts: &[&str],
+        origins: &[&str],
+    ) -> AllowedAuthorities {
         let origins = origins.iter().map(|origin| origin.parse().unwrap());
         AllowedAuthorities {
             listens: listens.parse().unwrap(),
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn host_must_be_our_own_or_allowed() {
-        let plain = at("127.0.0.1:4111", false, &["box.example", "other:99"], &[]);
+        let plain = authorities("127.0.0.1:4111", false, &["box.example", "other:99"], &[]);
         for ours in [
             "127.0.0.1:4111",
             "localhost:4111",
@@ -184,7 +189,7 @@ mod tests {
             "BOX.example:1",
             "other:99",
         ] {
-            assert!(plain.host(ours), "{ours}");
+            assert!(plain.allows_host(ours), "{ours}");
         }
         for foreign in [
             "",
@@ -213,21 +218,21 @@ mod tests {
             "2130706433:4111",
             "localhost:69647",
         ] {
-            assert!(!plain.host(foreign), "{foreign}");
+            assert!(!plain.allows_host(foreign), "{foreign}");
         }
-        assert!(at("127.0.0.1:80", false, &[], &[]).host("localhost"));
-        assert!(at("127.0.0.1:443", true, &[], &[]).host("localhost"));
-        assert!(!at("127.0.0.1:80", true, &[], &[]).host("localhost"));
-        let wide = at("0.0.0.0:4111", true, &[], &[]);
-        assert!(wide.host("127.0.0.1:4111") && !wide.host("10.0.0.7:4111"));
-        assert!(at("10.0.0.7:4111", true, &[], &[]).host("10.0.0.7:4111"));
+        assert!(authorities("127.0.0.1:80", false, &[], &[]).allows_host("localhost"));
+        assert!(authorities("127.0.0.1:443", true, &[], &[]).allows_host("localhost"));
+        assert!(!authorities("127.0.0.1:80", true, &[], &[]).allows_host("localhost"));
+        let wide = authorities("0.0.0.0:4111", true, &[], &[]);
+        assert!(wide.allows_host("127.0.0.1:4111") && !wide.allows_host("10.0.0.7:4111"));
+        assert!(authorities("10.0.0.7:4111", true, &[], &[]).allows_host("10.0.0.7:4111"));
     }
 
     #[test]
     fn origin_must_be_our_own_or_allowed() {
         let origins = ["https://app.example", "http://dev.example:5173"];
         let hosts = ["box.example", "other.example:99"];
-        let plain = at("127.0.0.1:4111", false, &hosts, &origins);
+        let plain = authorities("127.0.0.1:4111", false, &hosts, &origins);
         for known in [
             "http://box.example:4111",
             "http://other.example:99",
@@ -239,9 +244,9 @@ mod tests {
             "http://dev.example:5173",
             "https://APP.example",
         ] {
-            assert!(plain.origin(known), "{known}");
+            assert!(plain.allows_origin(known), "{known}");
             let named = known.contains("app") || known.contains("APP") || known.contains("dev");
-            assert_eq!(plain.own_origin(known), !named, "{known}");
+            assert_eq!(plain.is_own_origin(known), !named, "{known}");
         }
         for foreign in [
             "",
@@ -266,8 +271,8 @@ mod tests {
             "http://dev.example",
             "https://app.example https://evil.example",
         ] {
-            assert!(!plain.origin(foreign), "{foreign}");
-            assert!(!plain.own_origin(foreign), "{foreign}");
+            assert!(!plain.allows_origin(foreign), "{foreign}");
+            assert!(!plain.is_own_origin(foreign), "{foreign}");
         }
     }
 }

@@ -20,18 +20,18 @@ pub(super) fn is_preflight(request: &Request) -> bool {
 }
 
 /// Answers a CORS preflight from `origin`.
-pub(super) fn preflight(origin: &HeaderValue) -> Response {
+pub(super) fn answer_preflight(origin: &HeaderValue) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     put(headers, header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     put(headers, header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
     put(headers, header::ACCESS_CONTROL_MAX_AGE, "600");
-    allow(headers, origin.clone());
+    add_allow_headers(headers, origin.clone());
     response
 }
 
 /// Lets the page read a response.
-pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+pub(super) fn add_allow_headers(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     put(headers, header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     headers.append(header::VARY, HeaderValue::from_static("origin"));

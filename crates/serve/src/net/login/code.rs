@@ -27,8 +27,8 @@ struct ActiveLoginCode {
 
 impl LoginCode {
     /// Creates a code; returns it with its text, which the caller shows and drops.
-    pub(in crate::net) fn make() -> Result<(Self, String)> {
-        let text = token::random::<RANDOM_BYTES>()?;
+    pub(in crate::net) fn generate() -> Result<(Self, String)> {
+        let text = token::random_hex::<RANDOM_BYTES>()?;
         let open = ActiveLoginCode {
             sum: Sha256::digest(&text).into(),
             ends: now() + LIFE,
@@ -68,10 +68,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn code_works_once() {
-        let (code, text) = LoginCode::make().unwrap();
+        let (code, text) = LoginCode::generate().unwrap();
         assert_eq!(text.len(), 32);
         assert!(text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
-        let (other, theirs) = LoginCode::make().unwrap();
+        let (other, theirs) = LoginCode::generate().unwrap();
         for wrong in ["", "0", &text[1..], &format!("{text}0"), &theirs] {
             assert!(!code.take(wrong), "{wrong}");
         }
@@ -82,8 +82,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn code_expires() {
-        let (code, text) = LoginCode::make().unwrap();
-        let (last, late) = LoginCode::make().unwrap();
+        let (code, text) = LoginCode::generate().unwrap();
+        let (last, late) = LoginCode::generate().unwrap();
         advance(LIFE - Duration::from_millis(1)).await;
         assert!(last.take(&late));
         advance(Duration::from_millis(1)).await;

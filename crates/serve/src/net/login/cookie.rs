@@ -40,7 +40,7 @@ impl LoginCookies {
     ) -> Self {
         // As long as a block, so that every key fits.
         let mut key = [0; 64];
-        key[..32].copy_from_slice(&tokens.key(PURPOSE));
+        key[..32].copy_from_slice(&tokens.derive_key(PURPOSE));
         Self {
             name: format!("harn-{port}"),
             secure,
@@ -51,20 +51,20 @@ impl LoginCookies {
 
     /// Returns a cookie for a principal. None if its name does not fit into a header, which cannot happen with
     /// the names of tokens.
-    pub(super) fn give(&self, principal: &Principal) -> Option<HeaderValue> {
-        let expiry = self.seconds().saturating_add(LIFE_SECONDS);
+    pub(super) fn issue(&self, principal: &Principal) -> Option<HeaderValue> {
+        let expiry = self.now_seconds().saturating_add(LIFE_SECONDS);
         let signed = format!("{VERSION}.{expiry}.{principal}");
-        let value = format!("{signed}.{}", self.mac(&signed));
-        self.set(&value, LIFE_SECONDS)
+        let value = format!("{signed}.{}", self.compute_mac(&signed));
+        self.set_cookie_header(&value, LIFE_SECONDS)
     }
 
     /// Returns a header that deletes the cookie.
     pub(super) fn clear(&self) -> Option<HeaderValue> {
-        self.set("", 0)
+        self.set_cookie_header("", 0)
     }
 
     /// Returns the values of our cookie in a request; a browser sends one.
-    pub(in crate::net) fn given<'a>(
+    pub(in crate::net) fn find_values<'a>(
         &'a self,
         headers: &'a HeaderMap,
     ) -> impl Iterator<Item = &'a [u8]> {
@@ -80,11 +80,11 @@ impl LoginCookies {
     }
 
     /// Returns the name in a valid cookie that has not expired.
-    pub(in crate::net) fn name_in<'a>(&self, value: &'a [u8]) -> Option<&'a str> {
+    pub(in crate::net) fn verified_name<'a>(&self, value: &'a [u8]) -> Option<&'a str> {
         let value = std::str::from_utf8(value).ok()?;
         let (signed, mac) = value.rsplit_once('.')?;
         // Checked first: the rest then parses only text that this server wrote.
-        let ours = self.mac(signed).as_bytes().ct_eq(mac.as_bytes());
+        let ours = self.compute_mac(signed).as_bytes().ct_eq(mac.as_bytes());
         if !bool::from(ours) {
             return None;
         }
@@ -93,19 +93,19 @@ impl LoginCookies {
             .strip_prefix('.')?
             .split_once('.')?;
         let expiry: u64 = expiry.parse().ok()?;
-        (self.seconds() < expiry).then_some(name)
+        (self.now_seconds() < expiry).then_some(name)
     }
 
-    fn mac(&self, signed: &str) -> String {
+    fn compute_mac(&self, signed: &str) -> String {
         let mac = self.key.clone().chain_update(signed).finalize();
-        token::hex(&mac.into_bytes())
+        token::to_hex(&mac.into_bytes())
     }
 
-    fn seconds(&self) -> u64 {
+    fn now_seconds(&self) -> u64 {
         self.clock.now() / 1000
     }
 
-    fn set(&self, value: &str, life: u64) -> Option<HeaderValue> {
+    fn set_cookie_header(&self, value: &str, life: u64) -> Option<HeaderValue> {
         let secure = if self.secure { "; Secure" } else { "" };
         let name = &self.name;
         let text =
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    fn cookies(token: &str, secure: bool) -> (LoginCookies, Arc<StoppedClock>) {
+    fn make_cookies(token: &str, secure: bool) -> (LoginCookies, Arc<StoppedClock>) {
         let clock = Arc::new(StoppedClock(NOW.into()));
         let tokens = AccessTokens::load(Some(token), "/nowhere".as_ref()).unwrap();
         (
@@ -153,16 +153,16 @@ mod tests {
     }
 
     /// Returns the value of a cookie for this name.
-    fn value(cookies: &LoginCookies, name: &str) -> String {
-        let set = cookies.give(&Principal::new(name)).unwrap();
+    fn cookie_value(cookies: &LoginCookies, name: &str) -> String {
+        let set = cookies.issue(&Principal::new(name)).unwrap();
         let (pair, _) = set.to_str().unwrap().split_once("; ").unwrap();
         pair.strip_prefix("harn-7433=").unwrap().to_owned()
     }
 
     #[test]
     fn set_cookie_header_has_all_attributes() {
-        let (plain, _) = cookies(LONG, false);
-        let set = plain.give(&Principal::owner()).unwrap();
+        let (plain, _) = make_cookies(LONG, false);
+        let set = plain.issue(&Principal::owner()).unwrap();
         assert!(set.is_sensitive());
         let set = set.to_str().unwrap();
         assert!(set.starts_with("harn-7433=v1.1792592000.owner."), "{set}");
@@ -171,8 +171,8 @@ mod tests {
         let clear = plain.clear().unwrap();
         let cleared = "harn-7433=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0";
         assert_eq!(clear, cleared);
-        let (secure, _) = cookies(LONG, true);
-        for set in [secure.give(&Principal::owner()), secure.clear()] {
+        let (secure, _) = make_cookies(LONG, true);
+        for set in [secure.issue(&Principal::owner()), secure.clear()] {
             let set = set.unwrap();
             assert!(set.to_str().unwrap().ends_with("; Secure"), "{set:?}");
         }
@@ -180,27 +180,27 @@ mod tests {
 
     #[test]
     fn issued_cookie_is_valid_until_it_expires() {
-        let (cookies, clock) = cookies(LONG, false);
-        let owner = value(&cookies, "owner");
-        let eve = value(&cookies, "eve");
-        assert_eq!(cookies.name_in(owner.as_bytes()), Some("owner"));
-        assert_eq!(cookies.name_in(eve.as_bytes()), Some("eve"));
+        let (cookies, clock) = make_cookies(LONG, false);
+        let owner = cookie_value(&cookies, "owner");
+        let eve = cookie_value(&cookies, "eve");
+        assert_eq!(cookies.verified_name(owner.as_bytes()), Some("owner"));
+        assert_eq!(cookies.verified_name(eve.as_bytes()), Some("eve"));
         clock.0.store(NOW + LIFE_SECONDS - 1, Ordering::SeqCst);
-        assert_eq!(cookies.name_in(owner.as_bytes()), Some("owner"));
+        assert_eq!(cookies.verified_name(owner.as_bytes()), Some("owner"));
         clock.0.store(NOW + LIFE_SECONDS, Ordering::SeqCst);
-        assert_eq!(cookies.name_in(owner.as_bytes()), None);
+        assert_eq!(cookies.verified_name(owner.as_bytes()), None);
     }
 
     #[test]
     fn forged_or_malformed_cookie_is_rejected() {
-        let (ours, _) = cookies(LONG, false);
-        let owner = value(&ours, "owner");
-        let eve = value(&ours, "eve");
+        let (ours, _) = make_cookies(LONG, false);
+        let owner = cookie_value(&ours, "owner");
+        let eve = cookie_value(&ours, "eve");
         let (signed, mac) = owner.rsplit_once('.').unwrap();
         let (_, of_eve) = eve.rsplit_once('.').unwrap();
-        let (other, _) = cookies(&LONG.to_uppercase(), false);
+        let (other, _) = make_cookies(&LONG.to_uppercase(), false);
         // Also reject correctly signed text of another form.
-        let odd = |signed: &str| format!("{signed}.{}", ours.mac(signed));
+        let odd = |signed: &str| format!("{signed}.{}", ours.compute_mac(signed));
         for wrong in [
             String::new(),
             ".".into(),
@@ -218,7 +218,7 @@ mod tests {
             owner.replace("owner", "eve"),
             owner.replace("v1", "v2"),
             owner.replacen("v1.1", "v1.2", 1),
-            value(&other, "owner"),
+            cookie_value(&other, "owner"),
             odd("v2.9999999999.owner"),
             odd("v1.soon.owner"),
             odd("v1.-1.owner"),
@@ -227,25 +227,25 @@ mod tests {
             odd("v19999999999.owner"),
             odd("v1.99999999999999999999.owner"),
         ] {
-            assert_eq!(ours.name_in(wrong.as_bytes()), None, "{wrong}");
+            assert_eq!(ours.verified_name(wrong.as_bytes()), None, "{wrong}");
         }
-        assert_eq!(ours.name_in(b"v1.\xff.owner.0"), None);
+        assert_eq!(ours.verified_name(b"v1.\xff.owner.0"), None);
         assert_eq!(
-            ours.name_in(odd("v1.9999999999.owner").as_bytes()),
+            ours.verified_name(odd("v1.9999999999.owner").as_bytes()),
             Some("owner")
         );
     }
 
     #[test]
     fn our_cookie_is_found_among_others() {
-        let (cookies, _) = cookies(LONG, false);
+        let (cookies, _) = make_cookies(LONG, false);
         let given = |lines: &[&[u8]]| {
             let mut headers = HeaderMap::new();
             for line in lines {
                 let line = HeaderValue::from_bytes(line).unwrap();
                 headers.append(header::COOKIE, line);
             }
-            let found = cookies.given(&headers);
+            let found = cookies.find_values(&headers);
             found
                 .map(|value| String::from_utf8_lossy(value).into_owned())
                 .collect::<Vec<_>>()

@@ -20,17 +20,21 @@ use tokio_tungstenite::tungstenite::Message;
 use super::{
     server::{
         EVE, HttpTestClient, LONG, OWNER, PATIENCE, TestServer, TestServerConfig, client,
-        client_builder, hello,
+        client_builder, initialize_request,
     },
     sockets,
 };
 
 /// Sends `initialize`; returns the status.
-async fn begin(server: &TestServer, token: &str) -> u16 {
+async fn initialize_status(server: &TestServer, token: &str) -> u16 {
     let request = client().post(format!("http://{}/acp", server.address));
     let request = request.bearer_auth(token);
     let request = request.header("content-type", "application/json");
-    let response = request.body(hello().to_string()).send().await.unwrap();
+    let response = request
+        .body(initialize_request().to_string())
+        .send()
+        .await
+        .unwrap();
     response.status().as_u16()
 }
 
@@ -42,18 +46,18 @@ async fn rejected_websocket_is_closed_although_it_does_not_read() {
     })
     .await;
     let mut owner = sockets::open(&server, OWNER).await;
-    let session = sockets::session(&server, &mut owner).await;
+    let session = sockets::create_session(&server, &mut owner).await;
     let mut unread = sockets::open(&server, OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
-    sockets::ask(&mut unread, 1, "session/resume", params).await;
+    sockets::request(&mut unread, 1, "session/resume", params).await;
     // More than the buffers of a socket, and the turn produces all of it.
     let prompt = [json!({"type": "text", "text": "count 50000"})];
     let params = json!({"sessionId": session, "prompt": prompt});
-    sockets::ask(&mut owner, 2, "session/prompt", params).await;
+    sockets::request(&mut owner, 2, "session/prompt", params).await;
     unread.send(Message::binary("{}")).await.unwrap();
-    assert_eq!(begin(&server, EVE).await, 503);
+    assert_eq!(initialize_status(&server, EVE).await, 503);
     let gone = async {
-        while begin(&server, EVE).await == 503 {
+        while initialize_status(&server, EVE).await == 503 {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -69,11 +73,11 @@ async fn principal_cannot_take_all_acp_connections() {
     .await;
     let mut statuses = Vec::new();
     for _ in 0..4 {
-        statuses.push(begin(&server, OWNER).await);
+        statuses.push(initialize_status(&server, OWNER).await);
     }
     assert_eq!(statuses, [200, 200, 200, 503]);
-    assert_eq!(begin(&server, EVE).await, 200);
-    assert_eq!(begin(&server, EVE).await, 503, "now it is full");
+    assert_eq!(initialize_status(&server, EVE).await, 200);
+    assert_eq!(initialize_status(&server, EVE).await, 503, "now it is full");
 }
 
 #[tokio::test]
@@ -85,11 +89,11 @@ async fn new_connections_are_rate_limited_per_principal() {
     .await;
     let mut statuses = Vec::new();
     for _ in 0..20 {
-        statuses.push(begin(&server, OWNER).await);
+        statuses.push(initialize_status(&server, OWNER).await);
     }
     assert_eq!(statuses[..4], [200; 4]);
     assert!(statuses.contains(&429), "{statuses:?}");
-    assert_eq!(begin(&server, EVE).await, 200);
+    assert_eq!(initialize_status(&server, EVE).await, 200);
 }
 
 #[tokio::test]
@@ -134,7 +138,7 @@ async fn client_without_a_token_is_disconnected() {
         format!("GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {OWNER}\r\n\r\n");
     // Each is a second of a paused clock, which only advances while every task waits.
     for _ in 0..15 {
-        if server.raw(&request).await.status == 404 {
+        if server.send_raw(&request).await.status == 404 {
             return;
         }
         sleep(Duration::from_secs(1)).await;
@@ -166,10 +170,10 @@ async fn closed_session_frees_its_stream_slot() {
     })
     .await;
     let mut http = server.initialize(OWNER).await;
-    let mut own = http.stream(None, None).await.unwrap();
+    let mut own = http.open_stream(None, None).await.unwrap();
     for _ in 0..20 {
         let session = open(&server, &mut http, &mut own).await;
-        let mut events = http.stream(Some(&session), None).await.unwrap();
+        let mut events = http.open_stream(Some(&session), None).await.unwrap();
         let params = json!({"sessionId": session});
         let id = http.request("session/close", params).await;
         let answer = loop {
@@ -183,7 +187,7 @@ async fn closed_session_frees_its_stream_slot() {
     let mut statuses = Vec::new();
     for _ in 0..4 {
         let session = open(&server, &mut http, &mut own).await;
-        statuses.push(http.stream(Some(&session), None).await.err());
+        statuses.push(http.open_stream(Some(&session), None).await.err());
     }
     assert_eq!(statuses, [None, None, None, Some(409)]);
 }
@@ -192,9 +196,9 @@ async fn closed_session_frees_its_stream_slot() {
 async fn message_with_two_session_ids_is_rejected() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
-    let (theirs, _own) = owner.session(server.dir.path()).await;
+    let (theirs, _own) = owner.create_session(server.dir.path()).await;
     let mut eve = server.initialize(EVE).await;
-    let (own, _streams) = eve.session(server.dir.path()).await;
+    let (own, _streams) = eve.create_session(server.dir.path()).await;
     for method in ["session/attach", "session/takeover", "session/prompt"] {
         for (first, second) in [(&own, &theirs), (&theirs, &own)] {
             let body = format!(
@@ -209,7 +213,7 @@ async fn message_with_two_session_ids_is_rejected() {
             assert_eq!(response.status(), 400, "{method}");
         }
     }
-    assert_eq!(eve.stream(Some(&theirs), None).await.err(), Some(409));
+    assert_eq!(eve.open_stream(Some(&theirs), None).await.err(), Some(409));
 }
 
 #[tokio::test]
@@ -217,20 +221,20 @@ async fn long_line_arrives_whole_over_both_transports() {
     let long = LONG.repeat(20_000);
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, _own) = http.session(server.dir.path()).await;
-    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let (session, _own) = http.create_session(server.dir.path()).await;
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
     let mut socket = sockets::open(&server, OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
-    sockets::ask(&mut socket, 1, "session/resume", params).await;
+    sockets::request(&mut socket, 1, "session/resume", params).await;
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "long 20000"}]});
     http.request("session/prompt", prompt).await;
     let is_it = |line: &Value| line["params"]["update"]["content"]["text"] == long.as_str();
     while !is_it(&events.next().await.unwrap().1) {}
-    while !is_it(&sockets::message(&mut socket).await) {}
+    while !is_it(&sockets::receive_json(&mut socket).await) {}
 }
 
 /// Connects a client that follows a session; returns its input and its output queue.
-async fn follow(
+async fn follow_session(
     server: &TestServer,
     session: &str,
 ) -> (mpsc::Sender<ConnectionInput>, PieceReceiver) {
@@ -245,7 +249,7 @@ async fn follow(
     ));
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     let resume = json!({"jsonrpc": "2.0", "id": 1, "method": "session/resume", "params": params});
-    for message in [hello(), resume] {
+    for message in [initialize_request(), resume] {
         let line = ConnectionInput::Line(message.to_string());
         lines.send(line).await.expect("it is served");
     }
@@ -253,7 +257,7 @@ async fn follow(
 }
 
 /// Returns the next queued piece that contains `text`.
-async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
+async fn next_queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
     loop {
         let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");
         let bytes = piece.expect("not the end").bytes;
@@ -267,16 +271,16 @@ async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
 async fn observers_share_one_copy_of_a_long_prompt() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = sockets::open(&server, OWNER).await;
-    let session = sockets::session(&server, &mut owner).await;
-    let (_first, mut one) = follow(&server, &session).await;
-    let (_second, mut other) = follow(&server, &session).await;
+    let session = sockets::create_session(&server, &mut owner).await;
+    let (_first, mut one) = follow_session(&server, &session).await;
+    let (_second, mut other) = follow_session(&server, &session).await;
     for queue in [&mut one, &mut other] {
-        queued(queue, r#""id":1"#).await;
+        next_queued(queue, r#""id":1"#).await;
     }
     let long = "x".repeat(40_000);
     let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": long}]});
-    sockets::ask(&mut owner, 2, "session/prompt", params).await;
-    let one = queued(&mut one, &long).await;
-    let other = queued(&mut other, &long).await;
+    sockets::request(&mut owner, 2, "session/prompt", params).await;
+    let one = next_queued(&mut one, &long).await;
+    let other = next_queued(&mut other, &long).await;
     assert_eq!(one.as_ptr(), other.as_ptr());
 }

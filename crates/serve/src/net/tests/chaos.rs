@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{
     server::{
         EventStreamReader, HttpTestClient, LONG, OWNER, PATIENCE, TestServer, TestServerConfig,
-        hello,
+        initialize_request,
     },
     sockets,
 };
@@ -40,12 +40,12 @@ impl SeededRandom {
     }
 
     /// Returns an independent sequence for a concurrent task.
-    fn of(&self, who: usize) -> Self {
+    fn fork(&self, who: usize) -> Self {
         let drawn = (who as u64) << 32;
         Self { drawn, ..*self }
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    fn next_below(&mut self, end: usize) -> usize {
         use sha2::{Digest, Sha256};
         self.drawn += 1;
         let words = format!("{}-{}", self.seed, self.drawn);
@@ -70,18 +70,18 @@ fn is_last(line: &Value) -> bool {
     line["params"]["update"]["content"]["text"] == LONG
 }
 
-fn opening(server: &TestServer, session: &str) -> Value {
+fn open_params(server: &TestServer, session: &str) -> Value {
     json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []})
 }
 
 /// Watches over one WebSocket after the other.
-async fn over_sockets(
+async fn watch_over_sockets(
     server: &TestServer,
     session: &str,
     mut chance: SeededRandom,
 ) -> Vec<SessionLine> {
     let mut heard: Vec<SessionLine> = Vec::new();
-    let mut hello = hello();
+    let mut hello = initialize_request();
     hello["params"]["clientCapabilities"]["_meta"]["harn"]["eventIds"] = json!(true);
     let bearer = format!("Bearer {OWNER}");
     loop {
@@ -92,13 +92,13 @@ async fn over_sockets(
             &[("authorization", &bearer)],
         )
         .await;
-        sockets::say(&mut socket, &hello).await;
+        sockets::send(&mut socket, &hello).await;
         let load = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "session/load", "params": opening(server, session),
+            "jsonrpc": "2.0", "id": 1, "method": "session/load", "params": open_params(server, session),
         });
-        sockets::say(&mut socket, &load).await;
-        for _ in 0..chance.below(90) {
-            let line = sockets::message(&mut socket).await;
+        sockets::send(&mut socket, &load).await;
+        for _ in 0..chance.next_below(90) {
+            let line = sockets::receive_json(&mut socket).await;
             let Some(id) = line["params"]["_meta"]["harn"]["eventId"].as_str() else {
                 continue;
             };
@@ -127,10 +127,10 @@ struct StreamWatcher<'a> {
 
 impl StreamWatcher<'_> {
     /// Opens another connection, which continues after the last event of the earlier one.
-    async fn begin(&mut self) -> (HttpTestClient, EventStreamReader) {
+    async fn reconnect(&mut self) -> (HttpTestClient, EventStreamReader) {
         let mut http = self.server.initialize(OWNER).await;
-        let events = http.stream(Some(self.session), None).await.unwrap();
-        let mut params = opening(self.server, self.session);
+        let events = http.open_stream(Some(self.session), None).await.unwrap();
+        let mut params = open_params(self.server, self.session);
         if let Some((id, _)) = self.heard.last() {
             params["lastEventId"] = json!(id);
         }
@@ -141,41 +141,43 @@ impl StreamWatcher<'_> {
     }
 
     /// Reopens the stream on the same connection, sometimes after a late request with an older event id.
-    async fn come_back(
+    async fn reopen_stream(
         &mut self,
         http: &mut HttpTestClient,
         events: EventStreamReader,
     ) -> EventStreamReader {
-        match self.chance.below(3) {
+        match self.chance.next_below(3) {
             0 => drop(events),
             _ => self.stale.push(events),
         }
         self.stale.truncate(4);
-        if self.chance.below(2) == 0 {
+        if self.chance.next_below(2) == 0 {
             let mode = json!({"sessionId": self.session, "modeId": "ask"});
             self.asked
                 .push(http.request("session/set_mode", mode).await);
         }
-        if self.chance.below(3) == 0 && !self.heard.is_empty() {
-            let at = self.chance.below(self.heard.len());
+        if self.chance.next_below(3) == 0 && !self.heard.is_empty() {
+            let at = self.chance.next_below(self.heard.len());
             let late = http
-                .stream(Some(self.session), Some(&self.heard[at].0))
+                .open_stream(Some(self.session), Some(&self.heard[at].0))
                 .await;
             let mut late = late.expect("a place that was");
-            for _ in 0..self.chance.below(4) {
+            for _ in 0..self.chance.next_below(4) {
                 late.next().await;
             }
             self.stale.push(late);
         }
-        let back = http.stream(Some(self.session), self.last.as_deref()).await;
+        let back = http
+            .open_stream(Some(self.session), self.last.as_deref())
+            .await;
         back.expect("a place that was")
     }
 
     async fn watch(mut self) -> Vec<SessionLine> {
-        let (mut http, mut events) = self.begin().await;
+        let (mut http, mut events) = self.reconnect().await;
         let mut done = false;
         loop {
-            for _ in 0..self.chance.below(90) {
+            for _ in 0..self.chance.next_below(90) {
                 if done && self.answered.len() == self.asked.len() {
                     return self.heard;
                 }
@@ -191,10 +193,10 @@ impl StreamWatcher<'_> {
                     self.heard.push((id, line));
                 }
             }
-            if self.last.is_none() || (!done && self.chance.below(5) == 0) {
-                (http, events) = self.begin().await;
+            if self.last.is_none() || (!done && self.chance.next_below(5) == 0) {
+                (http, events) = self.reconnect().await;
             } else {
-                events = self.come_back(&mut http, events).await;
+                events = self.reopen_stream(&mut http, events).await;
             }
         }
     }
@@ -205,24 +207,25 @@ async fn clients_with_broken_connections_receive_the_whole_journal() {
     let chance = SeededRandom::new();
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut driver = sockets::open(&server, OWNER).await;
-    let session = sockets::session(&server, &mut driver).await;
+    let session = sockets::create_session(&server, &mut driver).await;
     let drive = async {
-        let mut chance = chance.of(1);
+        let mut chance = chance.fork(1);
         for turn in 0..=TURNS {
             let text = match turn {
                 TURNS => "long 1".to_owned(),
-                _ => format!("count {}", 50 + chance.below(300)),
+                _ => format!("count {}", 50 + chance.next_below(300)),
             };
             let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
-            sockets::ask(&mut driver, 10 + turn as u64, "session/prompt", params).await;
+            sockets::request(&mut driver, 10 + turn as u64, "session/prompt", params).await;
         }
     };
-    let sockets = (0..WATCHERS).map(|nth| over_sockets(&server, &session, chance.of(2 + nth)));
+    let sockets =
+        (0..WATCHERS).map(|nth| watch_over_sockets(&server, &session, chance.fork(2 + nth)));
     let streams = (0..WATCHERS).map(|nth| {
         let watcher = StreamWatcher {
             server: &server,
             session: &session,
-            chance: chance.of(100 + nth),
+            chance: chance.fork(100 + nth),
             heard: Vec::new(),
             last: None,
             asked: Vec::new(),
@@ -240,8 +243,8 @@ async fn clients_with_broken_connections_receive_the_whole_journal() {
 
     // A new client receives exactly the journal.
     let mut http = server.initialize(OWNER).await;
-    let mut events = http.stream(Some(&session), None).await.unwrap();
-    http.request("session/load", opening(&server, &session))
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
+    http.request("session/load", open_params(&server, &session))
         .await;
     let mut journal = Vec::new();
     while !journal.last().is_some_and(|(_, line)| is_last(line)) {

@@ -55,7 +55,7 @@ fn assert_envelope(answer: &RawHttpResponse, what: &str) {
 #[tokio::test]
 async fn guard_refuses_openharness_requests_with_an_envelope() {
     let server = TestServer::start(TestServerConfig::default()).await;
-    let before = server.reached();
+    let before = server.count_reached();
     let host = || Some(server.address.to_string());
     let token = |token: &str| ("authorization", token.to_owned());
     let owner = || token(&format!("Bearer {OWNER}"));
@@ -106,7 +106,7 @@ async fn guard_refuses_openharness_requests_with_an_envelope() {
             for (method, query) in [("POST", ""), ("POST", "?a=b"), ("GET", ""), ("DELETE", "")] {
                 let what = format!("{method} {path}{query} with {}", wrong.what);
                 let asked = request(method, &format!("{path}{query}"), wrong);
-                let answer = server.raw(&asked).await;
+                let answer = server.send_raw(&asked).await;
                 assert_eq!(answer.status, wrong.status, "{what}: {answer:?}");
                 assert_envelope(&answer, &what);
                 let asks = answer.head.contains("www-authenticate: bearer");
@@ -115,16 +115,16 @@ async fn guard_refuses_openharness_requests_with_an_envelope() {
         }
     }
     // On other paths, a refusal is plain text.
-    let plain = server.raw(&request("POST", "/other", &table[4])).await;
+    let plain = server.send_raw(&request("POST", "/other", &table[4])).await;
     assert_eq!(plain.status, 401);
     assert!(plain.body.starts_with("a token is needed"), "{plain:?}");
     let served = wrong("", host(), vec![owner()], 404);
-    let nowhere = server.raw(&request("POST", "/other", &served)).await;
+    let nowhere = server.send_raw(&request("POST", "/other", &served)).await;
     assert_eq!(nowhere.status, 404);
     assert!(nowhere.body.contains("try / for the page"), "{nowhere:?}");
     assert!(nowhere.body.contains("/acp"), "{nowhere:?}");
     assert!(nowhere.body.contains("/v1/openharness"), "{nowhere:?}");
-    let after = server.reached();
+    let after = server.count_reached();
     assert_eq!((before.0 + 1, before.1, before.2), after);
 }
 
@@ -146,7 +146,7 @@ async fn full_server_answers_openharness_with_an_envelope() {
     };
     let mut idle = Vec::new();
     loop {
-        let answer = server.raw(&asked("/other")).await;
+        let answer = server.send_raw(&asked("/other")).await;
         if answer.status == 503 {
             break;
         }
@@ -154,7 +154,7 @@ async fn full_server_answers_openharness_with_an_envelope() {
         idle.push(TcpStream::connect(server.address).await.unwrap());
     }
     for path in PATHS {
-        let answer = server.raw(&asked(path)).await;
+        let answer = server.send_raw(&asked(path)).await;
         assert_eq!(answer.status, 503, "{answer:?}");
         assert_envelope(&answer, path);
         assert!(answer.head.contains("retry-after: 1"), "{answer:?}");

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::server::{EVE, OWNER, TestServer, TestServerConfig, client, client_builder, hello};
+use super::server::{
+    EVE, OWNER, TestServer, TestServerConfig, client, client_builder, initialize_request,
+};
 
 /// A valid request, one for each route.
 struct RouteRequest {
@@ -23,7 +25,7 @@ enum RequestChange {
 }
 
 impl RouteRequest {
-    fn text(&self, changes: &[RequestChange]) -> String {
+    fn to_text(&self, changes: &[RequestChange]) -> String {
         let (mut headers, mut path) = (self.headers.clone(), self.path);
         for change in changes {
             match change {
@@ -87,7 +89,7 @@ fn routes(server: &TestServer, connection: &str, session: &str) -> Vec<RouteRequ
             "initialize",
             "POST",
             base(&[json]),
-            hello().to_string(),
+            initialize_request().to_string(),
             200,
         ),
         route(
@@ -134,9 +136,9 @@ fn routes(server: &TestServer, connection: &str, session: &str) -> Vec<RouteRequ
 async fn every_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
-    let (session, own) = owner.session(server.dir.path()).await;
+    let (session, own) = owner.create_session(server.dir.path()).await;
     drop(own);
-    let before = server.reached();
+    let before = server.count_reached();
     let port = server.address.port();
     let host = |name: &str| RequestChange::With("host", format!("{name}:{port}"));
     let origin = |origin: &str| vec![RequestChange::With("origin", origin.to_owned())];
@@ -254,7 +256,7 @@ async fn every_route_rejects_unauthorized_requests() {
     ];
     for route in routes(&server, &owner.connection, &session) {
         for (what, changes, status) in &table {
-            let answer = server.raw(&route.text(changes)).await;
+            let answer = server.send_raw(&route.to_text(changes)).await;
             assert_eq!(
                 answer.status, *status,
                 "{} with {what}: {answer:?}",
@@ -271,10 +273,10 @@ async fn every_route_rejects_unauthorized_requests() {
         // Only a WebSocket has protocols.
         if route.name != "websocket" {
             let changes = offered(&format!("acp, harn.bearer.{OWNER}"));
-            assert_eq!(server.raw(&route.text(&changes)).await.status, 401);
+            assert_eq!(server.send_raw(&route.to_text(&changes)).await.status, 401);
         }
     }
-    let after = server.reached();
+    let after = server.count_reached();
     assert_eq!(
         (before.0 + 1, before.1, before.2),
         after,
@@ -298,14 +300,14 @@ async fn every_route_rejects_unauthorized_requests() {
             if route.name == "delete" {
                 continue;
             }
-            let answer = server.raw(&route.text(changes)).await;
+            let answer = server.send_raw(&route.to_text(changes)).await;
             assert_eq!(answer.status, route.served, "{}: {answer:?}", route.name);
         }
     }
     for route in routes(&server, &owner.connection, &session) {
         if route.name == "delete" {
-            assert_eq!(server.raw(&route.text(&[])).await.status, 202);
-            assert_eq!(server.raw(&route.text(&[])).await.status, 404);
+            assert_eq!(server.send_raw(&route.to_text(&[])).await.status, 202);
+            assert_eq!(server.send_raw(&route.to_text(&[])).await.status, 404);
         }
     }
 }
@@ -314,8 +316,8 @@ async fn every_route_rejects_unauthorized_requests() {
 async fn connection_and_session_ids_are_no_credentials() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
-    let (session, _own) = owner.session(server.dir.path()).await;
-    let mut events = owner.stream(Some(&session), None).await.unwrap();
+    let (session, _own) = owner.create_session(server.dir.path()).await;
+    let mut events = owner.open_stream(Some(&session), None).await.unwrap();
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "ask 1"}]});
     let asked = owner.request("session/prompt", prompt).await;
     let ask = loop {
@@ -325,14 +327,17 @@ async fn connection_and_session_ids_are_no_credentials() {
         }
     };
     let mut eve = server.initialize(EVE).await;
-    let (own, _streams) = eve.session(server.dir.path()).await;
+    let (own, _streams) = eve.create_session(server.dir.path()).await;
     let mut thief = server.initialize(EVE).await;
-    let before = server.reached();
+    let before = server.count_reached();
 
     // Eve's token with the owner's connection.
     thief.connection.clone_from(&owner.connection);
-    assert_eq!(thief.stream(None, None).await.err(), Some(404));
-    assert_eq!(thief.stream(Some(&session), None).await.err(), Some(404));
+    assert_eq!(thief.open_stream(None, None).await.err(), Some(404));
+    assert_eq!(
+        thief.open_stream(Some(&session), None).await.err(),
+        Some(404)
+    );
     assert_eq!(
         thief
             .post(&json!({"jsonrpc": "2.0", "id": 1, "method": "session/list"}))
@@ -345,7 +350,7 @@ async fn connection_and_session_ids_are_no_credentials() {
 
     // Eve's own connection with the owner's session: the answer is the same as for one that does not exist.
     for session in [session.as_str(), "ses_there_is_no_such"] {
-        assert_eq!(eve.stream(Some(session), None).await.err(), Some(409));
+        assert_eq!(eve.open_stream(Some(session), None).await.err(), Some(409));
         for method in [
             "session/prompt",
             "session/load",
@@ -369,7 +374,7 @@ async fn connection_and_session_ids_are_no_credentials() {
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     let answer = json!({"jsonrpc": "2.0", "id": ask, "result": outcome});
     assert_eq!(eve.post(&answer).await, 400);
-    let after = server.reached();
+    let after = server.count_reached();
     assert_eq!(
         (before.0 + 1, before.1, before.2),
         after,
@@ -396,9 +401,9 @@ async fn malformed_or_too_large_requests_are_rejected() {
     })
     .await;
     let mut owner = server.initialize(OWNER).await;
-    let (session, own) = owner.session(server.dir.path()).await;
+    let (session, own) = owner.create_session(server.dir.path()).await;
     drop(own);
-    let before = server.reached();
+    let before = server.count_reached();
     let routes = routes(&server, &owner.connection, &session);
     let route = |name: &str| routes.iter().find(|route| route.name == name).unwrap();
     let with = |name: &'static str, value: &str| vec![RequestChange::With(name, value.to_owned())];
@@ -459,7 +464,7 @@ async fn malformed_or_too_large_requests_are_rejected() {
         ),
     ];
     for (name, changes, status) in &headers {
-        let answer = server.raw(&route(name).text(changes)).await;
+        let answer = server.send_raw(&route(name).to_text(changes)).await;
         assert_eq!(answer.status, *status, "{name}: {answer:?}");
     }
     let head = client().head(&owner.url).bearer_auth(OWNER);
@@ -467,9 +472,9 @@ async fn malformed_or_too_large_requests_are_rejected() {
     let head = head.header("acp-connection-id", &owner.connection);
     assert_eq!(head.send().await.unwrap().status(), 405);
     for method in ["PUT", "PATCH", "OPTIONS", "TRACE", "BREW"] {
-        let mut text = route("stream").text(&[]);
+        let mut text = route("stream").to_text(&[]);
         text.replace_range(..3, method);
-        assert_eq!(server.raw(&text).await.status, 405, "{method}");
+        assert_eq!(server.send_raw(&text).await.status, 405, "{method}");
     }
     let bodies = [
         ("", 400),
@@ -517,7 +522,7 @@ async fn malformed_or_too_large_requests_are_rejected() {
             body: body.to_owned(),
             served: status,
         };
-        let answer = server.raw(&post.text(&[])).await;
+        let answer = server.send_raw(&post.to_text(&[])).await;
         assert_eq!(answer.status, post.served, "{body:.80}: {answer:?}");
         assert_eq!(
             answer.body.contains("-32600"),
@@ -526,14 +531,14 @@ async fn malformed_or_too_large_requests_are_rejected() {
         );
     }
     // A body without a length.
-    let mut chunked = route("post").text(&[]);
+    let mut chunked = route("post").to_text(&[]);
     let start = chunked.find("content-length").unwrap();
     chunked.truncate(start);
     let chunk = "x".repeat(0x400);
     chunked.push_str(&format!(
         "transfer-encoding: chunked\r\n\r\n400\r\n{chunk}\r\n"
     ));
-    assert_eq!(server.raw(&chunked).await.status, 413);
+    assert_eq!(server.send_raw(&chunked).await.status, 413);
     let no_id = json!({"jsonrpc": "2.0", "method": "initialize", "params": {}});
     let first = RouteRequest {
         body: no_id.to_string(),
@@ -543,8 +548,11 @@ async fn malformed_or_too_large_requests_are_rejected() {
         headers: route("initialize").headers.clone(),
         served: 400,
     };
-    assert_eq!(server.raw(&first.text(&[])).await.status, first.served);
-    let after = server.reached();
+    assert_eq!(
+        server.send_raw(&first.to_text(&[])).await.status,
+        first.served
+    );
+    let after = server.count_reached();
     assert_eq!(
         (before.0 + 1, before.1, before.2),
         after,
@@ -555,7 +563,7 @@ async fn malformed_or_too_large_requests_are_rejected() {
 #[tokio::test]
 async fn guard_checks_the_authority_of_http_2() {
     let server = TestServer::start(TestServerConfig::default()).await;
-    let before = server.reached();
+    let before = server.count_reached();
     let port = server.address.port();
     let client = client_builder()
         .http2_prior_knowledge()
@@ -563,7 +571,7 @@ async fn guard_checks_the_authority_of_http_2() {
         .resolve("box.example", server.address)
         .build()
         .unwrap();
-    let hello = hello().to_string();
+    let hello = initialize_request().to_string();
     let post = |host: &str, token: &str| {
         let request = client
             .post(format!("http://{host}:{port}/acp"))
@@ -589,7 +597,7 @@ async fn guard_checks_the_authority_of_http_2() {
         .get(format!("http://127.0.0.1:{port}/acp"))
         .bearer_auth(OWNER);
     assert_eq!(status(upgrade).await, 406);
-    let after = server.reached();
+    let after = server.count_reached();
     assert_eq!(
         (before.0 + 1, before.1, before.2),
         after,
@@ -603,9 +611,9 @@ async fn guard_checks_the_authority_of_http_2() {
 async fn every_http_2_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
-    let (session, own) = owner.session(server.dir.path()).await;
+    let (session, own) = owner.create_session(server.dir.path()).await;
     drop(own);
-    let before = server.reached();
+    let before = server.count_reached();
     let port = server.address.port();
     let client = client_builder()
         .http2_prior_knowledge()
@@ -672,7 +680,7 @@ async fn every_http_2_route_rejects_unauthorized_requests() {
             assert_eq!(answered, *status, "{} with {nth}", route.name);
         }
     }
-    let after = server.reached();
+    let after = server.count_reached();
     assert_eq!(
         (before.0 + 1, before.1, before.2),
         after,
@@ -712,7 +720,7 @@ async fn limits_on_messages_and_connections_return_429_and_503() {
     let routes = routes(&server, &owner.connection, "s");
     for name in ["initialize", "websocket"] {
         let route = routes.iter().find(|route| route.name == name).unwrap();
-        let answer = server.raw(&route.text(&[])).await;
+        let answer = server.send_raw(&route.to_text(&[])).await;
         assert_eq!(answer.status, 503, "{answer:?}");
         assert!(answer.body.contains("too many connections"), "{answer:?}");
     }
@@ -724,7 +732,7 @@ async fn limits_on_messages_and_connections_return_429_and_503() {
                 .await
                 .unwrap(),
         );
-        let answer = server.raw(&routes[5].text(&[])).await;
+        let answer = server.send_raw(&routes[5].to_text(&[])).await;
         if answer.status != 404 {
             break answer;
         }
@@ -744,7 +752,7 @@ async fn allowed_origin_receives_a_preflight_answer() {
             server.address
         )
     };
-    let known = server.raw(&ask("https://app.example")).await;
+    let known = server.send_raw(&ask("https://app.example")).await;
     assert_eq!(known.status, 204);
     assert!(
         known
@@ -752,7 +760,7 @@ async fn allowed_origin_receives_a_preflight_answer() {
             .contains("access-control-allow-origin: https://app.example")
     );
     assert!(known.head.contains("authorization"));
-    let foreign = server.raw(&ask("https://evil.example")).await;
+    let foreign = server.send_raw(&ask("https://evil.example")).await;
     assert_eq!(foreign.status, 403);
     assert!(!foreign.head.contains("access-control"));
 }

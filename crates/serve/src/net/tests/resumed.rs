@@ -16,7 +16,7 @@ struct StreamProgress {
 }
 
 impl StreamProgress {
-    fn take(&mut self, (id, line): (String, Value)) {
+    fn record(&mut self, (id, line): (String, Value)) {
         assert!(self.ids.insert(id.clone()), "{id} came twice");
         self.last = Some(id);
         let update = &line["params"]["update"];
@@ -30,7 +30,7 @@ impl StreamProgress {
     }
 }
 
-fn numbers(count: usize) -> String {
+fn expected_text(count: usize) -> String {
     (0..count).map(|number| format!("{number};")).collect()
 }
 
@@ -46,13 +46,13 @@ async fn broken_stream_resumes_without_loss_or_duplicates() {
     let cuts = [1, 2, 3, 5, 700, 1, 400, 999, 13, 1];
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, _own) = http.session(server.dir.path()).await;
-    let mut events = http.stream(Some(&session), None).await.unwrap();
-    let (mut heard, expected) = (StreamProgress::default(), numbers(COUNT));
+    let (session, _own) = http.create_session(server.dir.path()).await;
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
+    let (mut heard, expected) = (StreamProgress::default(), expected_text(COUNT));
     let mut asked = vec![prompt(&mut http, &session, format!("count {COUNT}")).await];
     for (nth, cut) in cuts.into_iter().enumerate() {
         for _ in 0..cut {
-            heard.take(events.next().await.unwrap());
+            heard.record(events.next().await.unwrap());
         }
         // Some streams break before the next is opened; others are replaced while they are open.
         if nth % 2 == 0 {
@@ -63,12 +63,12 @@ async fn broken_stream_resumes_without_loss_or_duplicates() {
         let mode = json!({"sessionId": session, "modeId": mode});
         asked.push(http.request("session/set_mode", mode).await);
         events = http
-            .stream(Some(&session), heard.last.as_deref())
+            .open_stream(Some(&session), heard.last.as_deref())
             .await
             .unwrap();
     }
     while heard.answers.len() < asked.len() || heard.text.len() < expected.len() {
-        heard.take(events.next().await.unwrap());
+        heard.record(events.next().await.unwrap());
     }
     assert_eq!(heard.text, expected);
     let mut answers: Vec<_> = heard.answers.iter().filter_map(Value::as_u64).collect();
@@ -78,9 +78,9 @@ async fn broken_stream_resumes_without_loss_or_duplicates() {
 
     // A stream from the beginning has the same text again.
     let mut again = StreamProgress::default();
-    let mut events = http.stream(Some(&session), Some("0")).await.unwrap();
+    let mut events = http.open_stream(Some(&session), Some("0")).await.unwrap();
     while again.text.len() < heard.text.len() {
-        again.take(events.next().await.unwrap());
+        again.record(events.next().await.unwrap());
     }
     assert_eq!(again.text, heard.text);
 }
@@ -90,19 +90,19 @@ async fn stream_resumes_from_events_before_its_connection() {
     const COUNT: usize = 50;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, _own) = http.session(server.dir.path()).await;
-    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let (session, _own) = http.create_session(server.dir.path()).await;
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
     prompt(&mut http, &session, format!("count {COUNT}")).await;
     let (mut ids, mut heard) = (Vec::new(), StreamProgress::default());
     while heard.answers.is_empty() {
-        heard.take(events.next().await.unwrap());
+        heard.record(events.next().await.unwrap());
         ids.extend(heard.last.clone());
     }
     // Another connection begins with new events, and then requests those that it missed.
     let mut later = server.initialize(OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     later.request("session/resume", params).await;
-    let mut events = later.stream(Some(&session), None).await.unwrap();
+    let mut events = later.open_stream(Some(&session), None).await.unwrap();
     prompt(&mut http, &session, "count 1".to_owned()).await;
     let first = loop {
         let (id, line) = events.next().await.unwrap();
@@ -112,7 +112,10 @@ async fn stream_resumes_from_events_before_its_connection() {
     };
     assert!(!ids.contains(&first), "{first}");
     let after = ids[4].clone();
-    let mut events = later.stream(Some(&session), Some(&after)).await.unwrap();
+    let mut events = later
+        .open_stream(Some(&session), Some(&after))
+        .await
+        .unwrap();
     let mut missed = Vec::new();
     loop {
         let (id, line) = events.next().await.unwrap();
@@ -137,7 +140,7 @@ async fn unread_stream_loses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, mut own) = http.session(server.dir.path()).await;
+    let (session, mut own) = http.create_session(server.dir.path()).await;
     let asked = prompt(&mut http, &session, format!("count {COUNT}")).await;
     // The session's stream was never opened, so the connection's stream has the answer. The turn has ended then.
     loop {
@@ -146,10 +149,10 @@ async fn unread_stream_loses_nothing() {
             break;
         }
     }
-    let mut events = http.stream(Some(&session), None).await.unwrap();
-    let (mut heard, expected) = (StreamProgress::default(), numbers(COUNT));
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
+    let (mut heard, expected) = (StreamProgress::default(), expected_text(COUNT));
     while heard.text.len() < expected.len() {
-        heard.take(events.next().await.unwrap());
+        heard.record(events.next().await.unwrap());
     }
     assert_eq!(heard.text, expected);
 }
@@ -158,8 +161,8 @@ async fn unread_stream_loses_nothing() {
 async fn open_question_is_sent_again_on_a_resumed_stream() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, _own) = http.session(server.dir.path()).await;
-    let mut events = http.stream(Some(&session), None).await.unwrap();
+    let (session, _own) = http.create_session(server.dir.path()).await;
+    let mut events = http.open_stream(Some(&session), None).await.unwrap();
     let asked = prompt(&mut http, &session, "ask 1".to_owned()).await;
     let mut before = None;
     loop {
@@ -172,7 +175,7 @@ async fn open_question_is_sent_again_on_a_resumed_stream() {
     // The question never arrived: the stream broke just before it.
     drop(events);
     let mut events = http
-        .stream(Some(&session), before.as_deref())
+        .open_stream(Some(&session), before.as_deref())
         .await
         .unwrap();
     let mut answered = false;
@@ -196,16 +199,16 @@ async fn open_question_is_sent_again_on_a_resumed_stream() {
 async fn second_reader_needs_a_last_event_id() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let (session, mut own) = http.session(server.dir.path()).await;
-    assert_eq!(http.stream(None, None).await.err(), Some(409));
-    let mut taken = http.stream(None, Some("0")).await.unwrap();
+    let (session, mut own) = http.create_session(server.dir.path()).await;
+    assert_eq!(http.open_stream(None, None).await.err(), Some(409));
+    let mut taken = http.open_stream(None, Some("0")).await.unwrap();
     assert_eq!(own.next().await, None, "the one before it ends");
     let (id, line) = taken.next().await.unwrap();
     assert_eq!(
         line["result"]["sessionId"], session,
         "and what it said comes again"
     );
-    let mut taken = http.stream(None, Some(&id)).await.unwrap();
+    let mut taken = http.open_stream(None, Some(&id)).await.unwrap();
     let listed = http.request("session/list", json!({})).await;
     let (_, line) = taken.next().await.unwrap();
     assert_eq!(line["id"], listed);
@@ -215,8 +218,8 @@ async fn second_reader_needs_a_last_event_id() {
 async fn empty_stream_can_be_opened_again() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
-    let mut dead = http.stream(None, None).await.unwrap();
-    let mut alive = http.stream(None, None).await.unwrap();
+    let mut dead = http.open_stream(None, None).await.unwrap();
+    let mut alive = http.open_stream(None, None).await.unwrap();
     assert_eq!(dead.next().await, None);
     let listed = http.request("session/list", json!({})).await;
     assert_eq!(alive.next().await.unwrap().1["id"], listed);
@@ -230,7 +233,7 @@ async fn idle_connection_ends() {
     })
     .await;
     let mut http = server.initialize(OWNER).await;
-    let (_, mut own) = http.session(server.dir.path()).await;
+    let (_, mut own) = http.create_session(server.dir.path()).await;
     let listed = http.request("session/list", json!({})).await;
     assert_eq!(
         own.next().await.unwrap().1["id"],

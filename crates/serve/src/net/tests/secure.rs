@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{ServeOptions, hub};
 
-fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate) {
+fn write_certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate) {
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
     let (cert, key) = (dir.join("cert.pem"), dir.join("key.pem"));
@@ -21,7 +21,7 @@ fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate
 #[tokio::test]
 async fn session_works_over_tls_with_both_http_versions() {
     let dir = tempfile::tempdir().unwrap();
-    let (cert, key, root) = certificate(dir.path());
+    let (cert, key, root) = write_certificate(dir.path());
     let server = TestServer::start(TestServerConfig {
         tls: Some((cert, key)),
         ..TestServerConfig::default()
@@ -39,7 +39,7 @@ async fn session_works_over_tls_with_both_http_versions() {
             .build()
             .unwrap();
         let mut http = HttpTestClient::initialize(client, url.clone(), OWNER).await;
-        let (_, _own) = http.session(server.dir.path()).await;
+        let (_, _own) = http.create_session(server.dir.path()).await;
     }
     // Plain HTTP fails.
     let plain = client_builder().build().unwrap();
@@ -47,7 +47,7 @@ async fn session_works_over_tls_with_both_http_versions() {
     assert!(plain.is_err());
 }
 
-async fn refused(listen: ListenOptions) -> String {
+async fn open_error(listen: ListenOptions) -> String {
     let dir = tempfile::tempdir().unwrap();
     let options = ServeOptions::new(dir.path());
     let hub = hub(CountingAgent::default(), &options);
@@ -58,7 +58,7 @@ async fn refused(listen: ListenOptions) -> String {
 #[tokio::test]
 async fn listening_beyond_loopback_needs_tls_or_insecure() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let said = refused(ListenOptions::new(address)).await;
+        let said = open_error(ListenOptions::new(address)).await;
         assert!(said.contains("--insecure-listen"), "{said}");
     }
     let dir = tempfile::tempdir().unwrap();
@@ -74,17 +74,17 @@ async fn listening_beyond_loopback_needs_tls_or_insecure() {
 #[tokio::test]
 async fn invalid_options_fail_before_the_port_opens() {
     let dir = tempfile::tempdir().unwrap();
-    let (cert, key, _) = certificate(dir.path());
+    let (cert, key, _) = write_certificate(dir.path());
     let missing = dir.path().join("missing.pem");
     let with = |tls: (PathBuf, PathBuf)| ListenOptions {
         tls: Some(tls),
         ..ListenOptions::new("127.0.0.1:0")
     };
-    let said = refused(with((missing.clone(), key.clone()))).await;
+    let said = open_error(with((missing.clone(), key.clone()))).await;
     assert!(said.starts_with("--tls-cert "), "{said}");
-    let said = refused(with((key.clone(), key.clone()))).await;
+    let said = open_error(with((key.clone(), key.clone()))).await;
     assert!(said.starts_with("--tls-cert "), "{said}");
-    let said = refused(with((cert.clone(), cert))).await;
+    let said = open_error(with((cert.clone(), cert))).await;
     assert!(
         said.starts_with("--tls-key ") && !said.contains("BEGIN"),
         "{said}"
@@ -97,22 +97,22 @@ async fn invalid_options_fail_before_the_port_opens() {
         "example.com:80",
         "127.0.0.1",
     ] {
-        let said = refused(ListenOptions::new(odd)).await;
+        let said = open_error(ListenOptions::new(odd)).await;
         assert!(said.contains("such as 127.0.0.1:7433"), "{odd}: {said}");
     }
-    let said = refused(ListenOptions {
+    let said = open_error(ListenOptions {
         hosts: vec!["http://x".to_owned()],
         ..ListenOptions::new("127.0.0.1:0")
     })
     .await;
     assert!(said.starts_with("--allow-host http://x: "), "{said}");
-    let said = refused(ListenOptions {
+    let said = open_error(ListenOptions {
         origins: vec!["x".to_owned()],
         ..ListenOptions::new("127.0.0.1:0")
     })
     .await;
     assert!(said.starts_with("--allow-origin x: "), "{said}");
-    let said = refused(ListenOptions {
+    let said = open_error(ListenOptions {
         token: Some("short".to_owned()),
         ..ListenOptions::new("127.0.0.1:0")
     })

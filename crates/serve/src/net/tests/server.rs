@@ -25,11 +25,12 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::{
+    add_guard,
     guard::{AllowedAuthorities, PortGuard},
-    guarded, listener,
+    listener,
     login::{LoginCode, LoginCookies},
     new_id,
-    token::{AccessTokens, file_in},
+    token::{AccessTokens, token_path},
 };
 use crate::{ServeOptions, SystemClock, hub};
 
@@ -128,9 +129,9 @@ impl TestServer {
         };
         let state = dir.path().join("state");
         std::fs::create_dir(&state).unwrap();
-        std::fs::write(file_in(&state), setup.tokens).unwrap();
+        std::fs::write(token_path(&state), setup.tokens).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(file_in(&state), private).unwrap();
+        std::fs::set_permissions(token_path(&state), private).unwrap();
         let tokens = AccessTokens::load(None, &state).unwrap();
         let hub = hub(agent, &ServeOptions::new(&state));
         let bound = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -149,7 +150,7 @@ impl TestServer {
         let hosts = setup.hosts.iter().map(|text| text.parse().unwrap());
         let origins = setup.origins.iter().map(|text| text.parse().unwrap());
         let secure = setup.tls.is_some();
-        let (login, code) = LoginCode::make().unwrap();
+        let (login, code) = LoginCode::generate().unwrap();
         let guard = PortGuard {
             cookies: LoginCookies::new(&tokens, address.port(), secure, setup.clock),
             code: login,
@@ -163,7 +164,7 @@ impl TestServer {
         };
         let tls = setup
             .tls
-            .map(|(cert, key)| super::super::tls::acceptor(&cert, &key).unwrap());
+            .map(|(cert, key)| super::super::tls::load_acceptor(&cert, &key).unwrap());
         let open_harness = OpenHarnessConfig {
             ending: ending.clone(),
             ..OpenHarnessConfig::new(hub.clone(), dir.path().to_owned())
@@ -171,7 +172,7 @@ impl TestServer {
         let routes = routes(config)
             .merge(harn_openharness::routes(open_harness))
             .merge(setup.routes);
-        let router = guarded(routes, guard);
+        let router = add_guard(routes, guard);
         let serve = listener::serve(bound, tls, router, setup.connections, ending.clone());
         tokio::spawn(serve);
         Self {
@@ -185,7 +186,7 @@ impl TestServer {
     }
 
     /// Counts what reached the runtime: numbered connections, turns, sessions on disk.
-    pub(super) fn reached(&self) -> (u64, usize, usize) {
+    pub(super) fn count_reached(&self) -> (u64, usize, usize) {
         let threads = std::fs::read_dir(self.dir.path().join("state/threads"));
         let threads = threads.map_or(0, Iterator::count);
         // This call takes a number too.
@@ -194,7 +195,7 @@ impl TestServer {
     }
 
     /// Sends bytes, and reads the response.
-    pub(super) async fn raw(&self, request: &str) -> RawHttpResponse {
+    pub(super) async fn send_raw(&self, request: &str) -> RawHttpResponse {
         let asked = async {
             let mut stream = TcpStream::connect(self.address).await.unwrap();
             // The server may close the connection early, before it has read everything.
@@ -202,7 +203,7 @@ impl TestServer {
             let mut read = Vec::new();
             let mut chunk = [0; 4096];
             loop {
-                if let Some(answer) = RawHttpResponse::of(&read, request.starts_with("HEAD ")) {
+                if let Some(answer) = RawHttpResponse::parse(&read, request.starts_with("HEAD ")) {
                     return answer;
                 }
                 let count = stream.read(&mut chunk).await.unwrap();
@@ -233,7 +234,7 @@ pub(super) struct RawHttpResponse {
 
 impl RawHttpResponse {
     /// Parses a response; none if it is incomplete. The response to HEAD has a length and no body.
-    fn of(bytes: &[u8], to_head: bool) -> Option<Self> {
+    fn parse(bytes: &[u8], to_head: bool) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n")?;
         let head = head.to_ascii_lowercase();
@@ -263,7 +264,7 @@ pub(super) fn client() -> reqwest::Client {
     client_builder().build().unwrap()
 }
 
-pub(super) fn hello() -> Value {
+pub(super) fn initialize_request() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": 1,
         "clientCapabilities": {"_meta": {"harn": {"profile": "meta"}}},
@@ -284,7 +285,11 @@ impl HttpTestClient {
     pub(super) async fn initialize(client: reqwest::Client, url: String, token: &str) -> Self {
         let request = client.post(&url).bearer_auth(token);
         let request = request.header("content-type", "application/json");
-        let response = request.body(hello().to_string()).send().await.unwrap();
+        let response = request
+            .body(initialize_request().to_string())
+            .send()
+            .await
+            .unwrap();
         assert_eq!(response.status(), 200);
         let connection = response.headers()["acp-connection-id"].to_str().unwrap();
         Self {
@@ -315,7 +320,7 @@ impl HttpTestClient {
     }
 
     /// Opens a stream; returns the status if it is rejected.
-    pub(super) async fn stream(
+    pub(super) async fn open_stream(
         &self,
         session: Option<&str>,
         after: Option<&str>,
@@ -341,8 +346,11 @@ impl HttpTestClient {
     }
 
     /// Creates a session; returns its id and the stream of the connection.
-    pub(super) async fn session(&mut self, cwd: &std::path::Path) -> (String, EventStreamReader) {
-        let mut own = self.stream(None, None).await.unwrap();
+    pub(super) async fn create_session(
+        &mut self,
+        cwd: &std::path::Path,
+    ) -> (String, EventStreamReader) {
+        let mut own = self.open_stream(None, None).await.unwrap();
         let params = json!({"cwd": cwd, "mcpServers": []});
         self.request("session/new", params).await;
         let (_, answer) = own.next().await.unwrap();

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::{
     server::{
-        EVE, OWNER, RawHttpResponse, TestServer, TestServerConfig, client, client_builder, hello,
+        EVE, OWNER, RawHttpResponse, TestServer, TestServerConfig, client, client_builder,
+        initialize_request,
     },
     sockets,
 };
@@ -38,11 +39,11 @@ async fn send(
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
-    server.raw(&text).await
+    server.send_raw(&text).await
 }
 
 /// Returns the `name=value` of the cookie that a response sets.
-fn cookie(answer: &RawHttpResponse) -> String {
+fn set_cookie_pair(answer: &RawHttpResponse) -> String {
     assert_eq!(answer.status, 204, "{answer:?}");
     let set = answer
         .head
@@ -55,20 +56,20 @@ fn cookie(answer: &RawHttpResponse) -> String {
 
 async fn sign_in(server: &TestServer, body: &Value) -> String {
     let answer = send(server, "POST", "/login", &[JSON], &body.to_string()).await;
-    let pair = cookie(&answer);
+    let pair = set_cookie_pair(&answer);
     let name = format!("harn-{}=v1.", server.address.port());
     assert!(pair.starts_with(&name), "{pair}");
     pair
 }
 
 /// Renames a cookie of another server for this one.
-fn moved(pair: &str, server: &TestServer) -> String {
+fn rename_cookie(pair: &str, server: &TestServer) -> String {
     let (_, value) = pair.split_once('=').unwrap();
     format!("harn-{}={value}", server.address.port())
 }
 
 /// Returns the signed-in principal.
-async fn who(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
+async fn signed_in_principal(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
     let answer = send(server, "GET", "/login", headers, "").await;
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     assert!(
@@ -89,14 +90,14 @@ async fn who(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
     }
 }
 
-fn asking() -> String {
+fn openharness_request() -> String {
     let context = json!({"session_id": "desk", "user_intent": "count 1"});
     let request = json!({"context": context});
     json!({"protocol_version": "1.0.0", "request_id": "req-1", "request": request}).to_string()
 }
 
 /// Returns the principal and headers that a route behind the guard receives.
-fn mirror() -> Router {
+fn mirror_routes() -> Router {
     let seen = async |request: Request| {
         let principal = request.extensions().get::<Principal>();
         let names = request.headers().keys().map(|name| name.as_str());
@@ -109,8 +110,8 @@ fn mirror() -> Router {
         .route("/seen", any(seen))
 }
 
-async fn with_mirror() -> TestServer {
-    let routes = mirror();
+async fn start_with_mirror() -> TestServer {
+    let routes = mirror_routes();
     TestServer::start(TestServerConfig {
         routes,
         ..TestServerConfig::default()
@@ -121,7 +122,7 @@ async fn with_mirror() -> TestServer {
 #[tokio::test]
 async fn browser_signs_in_with_the_code_once() {
     let server = TestServer::start(TestServerConfig::default()).await;
-    assert_eq!(who(&server, &[]).await, None);
+    assert_eq!(signed_in_principal(&server, &[]).await, None);
     let wrong = json!({"code": "0".repeat(32)}).to_string();
     let refused = send(&server, "POST", "/login", &[JSON], &wrong).await;
     assert_eq!(refused.status, 401, "{refused:?}");
@@ -136,18 +137,28 @@ async fn browser_signs_in_with_the_code_once() {
 
     let ours = format!("http://{}", server.address);
     let page = [("cookie", pair.as_str()), ("origin", &ours)];
-    assert_eq!(who(&server, &page).await.as_deref(), Some("owner"));
+    assert_eq!(
+        signed_in_principal(&server, &page).await.as_deref(),
+        Some("owner")
+    );
     let headers = [page[0], page[1], JSON];
-    let answer = send(&server, "POST", "/v1/openharness", &headers, &asking()).await;
+    let answer = send(
+        &server,
+        "POST",
+        "/v1/openharness",
+        &headers,
+        &openharness_request(),
+    )
+    .await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let envelope: Value = serde_json::from_str(&answer.body).unwrap();
     assert_eq!(envelope["response"]["status"], "success", "{envelope}");
     assert!(!answer.head.contains("set-cookie"), "{answer:?}");
 
     let (mut socket, _) = sockets::connect(&server, "", &page).await;
-    sockets::say(&mut socket, &hello()).await;
-    assert_eq!(sockets::message(&mut socket).await["id"], 0);
-    let session = sockets::session(&server, &mut socket).await;
+    sockets::send(&mut socket, &initialize_request()).await;
+    assert_eq!(sockets::receive_json(&mut socket).await["id"], 0);
+    let session = sockets::create_session(&server, &mut socket).await;
     assert!(session.starts_with("ses_"), "{session}");
 }
 
@@ -156,10 +167,10 @@ async fn token_signs_in_its_principal() {
     let server = TestServer::start(TestServerConfig::default()).await;
     for (token, name) in [(OWNER, "owner"), (EVE, "eve")] {
         let bearer = format!("Bearer {token}");
-        let by_token = who(&server, &[("authorization", &bearer)]).await;
+        let by_token = signed_in_principal(&server, &[("authorization", &bearer)]).await;
         assert_eq!(by_token.as_deref(), Some(name));
         let pair = sign_in(&server, &json!({"token": token})).await;
-        let by_cookie = who(&server, &[("cookie", &pair)]).await;
+        let by_cookie = signed_in_principal(&server, &[("cookie", &pair)]).await;
         assert_eq!(by_cookie.as_deref(), Some(name));
         let head = send(&server, "HEAD", "/login", &[("cookie", &pair)], "").await;
         assert_eq!((head.status, head.body.as_str()), (200, ""));
@@ -236,14 +247,14 @@ async fn invalid_login_is_rejected_and_does_not_use_up_the_code() {
         }
     }
     let kind = ("content-type", "Application/JSON; charset=utf-8");
-    cookie(&send(&server, "POST", "/login", &[kind], &right).await);
+    set_cookie_pair(&send(&server, "POST", "/login", &[kind], &right).await);
 }
 
 #[tokio::test]
 async fn cookie_is_valid_for_our_own_page_only() {
-    let server = with_mirror().await;
+    let server = start_with_mirror().await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
-    let before = server.reached();
+    let before = server.count_reached();
     let ours = format!("http://{}", server.address);
     let local = format!("http://localhost:{}", server.address.port());
     let named = "http://box.example:".to_owned() + &server.address.port().to_string();
@@ -338,13 +349,13 @@ async fn cookie_is_valid_for_our_own_page_only() {
             );
         }
     }
-    let turns = server.reached().1;
+    let turns = server.count_reached().1;
     assert_eq!(turns, before.1);
 }
 
 #[tokio::test]
 async fn invalid_cookie_is_rejected() {
-    let server = with_mirror().await;
+    let server = start_with_mirror().await;
     let ours = format!("http://{}", server.address);
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let eve = sign_in(&server, &json!({"token": EVE})).await;
@@ -388,7 +399,11 @@ async fn invalid_cookie_is_rejected() {
             "{answer:?}"
         );
         assert!(!answer.body.contains(value), "{answer:?}");
-        assert_eq!(who(&server, &headers).await, None, "{cookie}");
+        assert_eq!(
+            signed_in_principal(&server, &headers).await,
+            None,
+            "{cookie}"
+        );
     }
     let offered = [
         ("cookie", pair.as_str()),
@@ -404,7 +419,10 @@ async fn invalid_cookie_is_rejected() {
     // A token takes precedence over a cookie.
     let bearer = format!("Bearer {EVE}");
     let both = [("cookie", pair.as_str()), ("authorization", &bearer)];
-    assert_eq!(who(&server, &both).await.as_deref(), Some("eve"));
+    assert_eq!(
+        signed_in_principal(&server, &both).await.as_deref(),
+        Some("eve")
+    );
 }
 
 #[tokio::test]
@@ -431,7 +449,8 @@ async fn cookie_survives_a_restart_but_no_change_of_tokens() {
         })
         .await;
         for (pair, name) in [(&pair, "owner"), (&eve, "eve")] {
-            let found = who(&server, &[("cookie", &moved(pair, &server))]).await;
+            let found =
+                signed_in_principal(&server, &[("cookie", &rename_cookie(pair, &server))]).await;
             assert_eq!(found.as_deref(), known.then_some(name), "{what}");
         }
     }
@@ -461,18 +480,23 @@ async fn cookie_expires_after_thirty_days() {
     let pair = sign_in(&server, &json!({"token": EVE})).await;
     clock.0.fetch_add(MONTH - 1, Ordering::SeqCst);
     assert_eq!(
-        who(&server, &[("cookie", &pair)]).await.as_deref(),
+        signed_in_principal(&server, &[("cookie", &pair)])
+            .await
+            .as_deref(),
         Some("eve")
     );
     clock.0.fetch_add(1, Ordering::SeqCst);
-    assert_eq!(who(&server, &[("cookie", &pair)]).await, None);
+    assert_eq!(
+        signed_in_principal(&server, &[("cookie", &pair)]).await,
+        None
+    );
     let answer = send(&server, "GET", "/acp", &[("cookie", &pair)], "").await;
     assert!(answer.body.contains("sign in again"), "{answer:?}");
 }
 
 #[tokio::test]
 async fn page_is_served_without_authentication() {
-    let server = with_mirror().await;
+    let server = start_with_mirror().await;
     let pair = sign_in(&server, &json!({"token": EVE})).await;
     let bearer = format!("Bearer {OWNER}");
     let table = [
@@ -570,7 +594,7 @@ async fn neither_code_nor_cookie_is_logged() {
         .finish();
     let _logging = tracing::subscriber::set_default(logging);
     tracing::info!("the log is read");
-    let server = with_mirror().await;
+    let server = start_with_mirror().await;
     let wrong = json!({"code": server.code, "token": OWNER}).to_string();
     send(&server, "POST", "/login", &[JSON], &wrong).await;
     let mut pairs = vec![sign_in(&server, &json!({"code": server.code})).await];

@@ -8,7 +8,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest, handshake::client::Response},
 };
 
-use super::server::{EVE, OWNER, PATIENCE, TestServer, TestServerConfig, hello};
+use super::server::{EVE, OWNER, PATIENCE, TestServer, TestServerConfig, initialize_request};
 
 pub(super) type TestWebSocket = WebSocketStream<TcpStream>;
 
@@ -26,30 +26,35 @@ pub(super) async fn connect(
     client_async(request, stream).await.unwrap()
 }
 
-pub(super) async fn say(socket: &mut TestWebSocket, message: &Value) {
+pub(super) async fn send(socket: &mut TestWebSocket, message: &Value) {
     socket.send(message.to_string().into()).await.unwrap();
 }
 
-async fn hear(socket: &mut TestWebSocket) -> Message {
+async fn receive(socket: &mut TestWebSocket) -> Message {
     let heard = timeout(PATIENCE, socket.next()).await.expect("a frame");
     heard.expect("not the end").unwrap()
 }
 
 /// Returns the next JSON message.
-pub(super) async fn message(socket: &mut TestWebSocket) -> Value {
+pub(super) async fn receive_json(socket: &mut TestWebSocket) -> Value {
     loop {
-        if let Message::Text(text) = hear(socket).await {
+        if let Message::Text(text) = receive(socket).await {
             return serde_json::from_str(&text).unwrap();
         }
     }
 }
 
 /// Sends a request; returns its answer and drops earlier messages.
-pub(super) async fn ask(socket: &mut TestWebSocket, id: u64, method: &str, params: Value) -> Value {
+pub(super) async fn request(
+    socket: &mut TestWebSocket,
+    id: u64,
+    method: &str,
+    params: Value,
+) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    say(socket, &request).await;
+    send(socket, &request).await;
     loop {
-        let heard = message(socket).await;
+        let heard = receive_json(socket).await;
         if heard["id"] == id && heard.get("method").is_none() {
             return heard;
         }
@@ -61,14 +66,14 @@ pub(super) async fn open(server: &TestServer, token: &str) -> TestWebSocket {
     let (mut socket, response) = connect(server, "", &[("authorization", &bearer)]).await;
     assert!(response.headers().contains_key("acp-connection-id"));
     assert!(!response.headers().contains_key("sec-websocket-protocol"));
-    say(&mut socket, &hello()).await;
-    assert_eq!(message(&mut socket).await["id"], 0);
+    send(&mut socket, &initialize_request()).await;
+    assert_eq!(receive_json(&mut socket).await["id"], 0);
     socket
 }
 
-pub(super) async fn session(server: &TestServer, socket: &mut TestWebSocket) -> String {
+pub(super) async fn create_session(server: &TestServer, socket: &mut TestWebSocket) -> String {
     let params = json!({"cwd": server.dir.path(), "mcpServers": []});
-    let answer = ask(socket, 1, "session/new", params).await;
+    let answer = request(socket, 1, "session/new", params).await;
     answer["result"]["sessionId"].as_str().unwrap().to_owned()
 }
 
@@ -84,15 +89,18 @@ async fn token_in_a_websocket_protocol_is_accepted_and_not_echoed() {
     assert_eq!(response.headers()["sec-websocket-protocol"], "acp");
     let said = format!("{:?}", response.headers());
     assert!(!said.contains("token-0123456789"), "{said}");
-    say(&mut socket, &hello()).await;
-    assert_eq!(message(&mut socket).await["result"]["protocolVersion"], 1);
+    send(&mut socket, &initialize_request()).await;
+    assert_eq!(
+        receive_json(&mut socket).await["result"]["protocolVersion"],
+        1
+    );
 }
 
 #[tokio::test]
 async fn sessions_of_other_principals_are_unknown() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
-    let theirs = session(&server, &mut owner).await;
+    let theirs = create_session(&server, &mut owner).await;
     let mut eve = open(&server, EVE).await;
     for (id, method) in (10..).zip([
         "session/load",
@@ -104,10 +112,10 @@ async fn sessions_of_other_principals_are_unknown() {
             "sessionId": theirs, "cwd": server.dir.path(), "mcpServers": [], "prompt": [],
             "clientId": "eve", "mode": "observer",
         });
-        let answer = ask(&mut eve, id, method, params).await;
+        let answer = request(&mut eve, id, method, params).await;
         assert!(answer["error"]["code"].is_i64(), "{method}: {answer}");
     }
-    let listed = ask(&mut eve, 20, "session/list", json!({})).await;
+    let listed = request(&mut eve, 20, "session/list", json!({})).await;
     assert_eq!(listed["result"]["sessions"], json!([]));
 }
 
@@ -132,7 +140,7 @@ async fn websocket_that_breaks_a_limit_is_closed_with_a_reason() {
             let _ = socket.send(frame).await;
         }
         let close = loop {
-            match hear(&mut socket).await {
+            match receive(&mut socket).await {
                 Message::Close(close) => break close.unwrap(),
                 _ => continue,
             }
@@ -142,7 +150,7 @@ async fn websocket_that_breaks_a_limit_is_closed_with_a_reason() {
     }
     let mut socket = open(&server, OWNER).await;
     socket.send(Message::text("nonsense")).await.unwrap();
-    assert_eq!(message(&mut socket).await["error"]["code"], -32700);
+    assert_eq!(receive_json(&mut socket).await["error"]["code"], -32700);
 }
 
 #[tokio::test]
@@ -150,35 +158,35 @@ async fn slow_websocket_delays_no_other_and_misses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
-    let id = session(&server, &mut owner).await;
+    let id = create_session(&server, &mut owner).await;
     let mut slow = open(&server, OWNER).await;
     let params = json!({"sessionId": id, "cwd": server.dir.path(), "mcpServers": []});
-    let resumed = ask(&mut slow, 1, "session/resume", params).await;
+    let resumed = request(&mut slow, 1, "session/resume", params).await;
     assert!(resumed.get("result").is_some(), "{resumed}");
     let prompt = json!({
         "sessionId": id, "prompt": [{"type": "text", "text": format!("count {COUNT}")}],
     });
     let request = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt});
-    say(&mut owner, &request).await;
+    send(&mut owner, &request).await;
     let mut heard = 0;
     loop {
-        let line = message(&mut owner).await;
+        let line = receive_json(&mut owner).await;
         if line["id"] == 2 {
             break;
         }
-        heard += usize::from(number(&line, heard));
+        heard += usize::from(is_next_number(&line, heard));
     }
     assert_eq!(heard, COUNT);
     // The turn has ended; now the other client begins to read.
     let mut heard = 0;
     while heard < COUNT {
-        let line = message(&mut slow).await;
-        heard += usize::from(number(&line, heard));
+        let line = receive_json(&mut slow).await;
+        heard += usize::from(is_next_number(&line, heard));
     }
 }
 
 /// Returns whether the line has a number, and asserts that it is the next one.
-fn number(line: &Value, next: usize) -> bool {
+fn is_next_number(line: &Value, next: usize) -> bool {
     let update = &line["params"]["update"];
     let says = update["sessionUpdate"] == "agent_message_chunk";
     if says {

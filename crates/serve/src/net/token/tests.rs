@@ -6,12 +6,12 @@ use super::*;
 
 const LONG: &str = "0123456789abcdef0123456789abcdef";
 
-fn state() -> tempfile::TempDir {
+fn temp_state_dir() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn put(state: &Path, text: &str, mode: u32) {
-    let file = file_in(state);
+fn write_token_file(state: &Path, text: &str, mode: u32) {
+    let file = token_path(state);
     fs::write(&file, text).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
 }
@@ -21,22 +21,22 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Returns the error of loading.
-fn refused(state: &Path) -> String {
+fn load_error(state: &Path) -> String {
     format!("{:#}", AccessTokens::load(None, state).err().unwrap())
 }
 
 #[test]
 fn token_is_created_once_and_only_its_owner_can_read_it() {
-    let dir = state();
+    let dir = temp_state_dir();
     let inner = dir.path().join("a/b");
     let tokens = AccessTokens::load(None, &inner).unwrap();
-    let file = file_in(&inner);
-    assert_eq!(tokens.place(), file.display().to_string());
+    let file = token_path(&inner);
+    assert_eq!(tokens.source(), file.display().to_string());
     assert_eq!((mode(&file), mode(&inner)), (0o600, 0o700));
     let token = fs::read_to_string(&file).unwrap();
     assert_eq!(token.trim().len(), 64);
     assert_eq!(
-        tokens.principal(token.trim().as_bytes()),
+        tokens.find_principal(token.trim().as_bytes()),
         Some(&Principal::owner())
     );
     AccessTokens::load(None, &inner).unwrap();
@@ -47,11 +47,11 @@ fn token_is_created_once_and_only_its_owner_can_read_it() {
 
 #[test]
 fn token_variable_takes_precedence_and_creates_no_file() {
-    let dir = state();
+    let dir = temp_state_dir();
     let tokens = AccessTokens::load(Some(LONG), dir.path()).unwrap();
-    assert_eq!(tokens.place(), TOKEN_VARIABLE);
-    assert!(tokens.principal(LONG.as_bytes()).is_some());
-    assert!(!file_in(dir.path()).exists());
+    assert_eq!(tokens.source(), TOKEN_VARIABLE);
+    assert!(tokens.find_principal(LONG.as_bytes()).is_some());
+    assert!(!token_path(dir.path()).exists());
     for wrong in ["", "short", "0123456789abcde ", "0123456789abcdef\n"] {
         let error = AccessTokens::load(Some(wrong), dir.path()).err().unwrap();
         let said = format!("{error:#}");
@@ -61,11 +61,11 @@ fn token_variable_takes_precedence_and_creates_no_file() {
 
 #[test]
 fn each_token_has_a_principal() {
-    let dir = state();
+    let dir = temp_state_dir();
     let text = format!("# who may come in\n\nada {LONG}-ada\n{LONG}\n  eve   {LONG}-eve  \n");
-    put(dir.path(), &text, 0o600);
+    write_token_file(dir.path(), &text, 0o600);
     let tokens = AccessTokens::load(None, dir.path()).unwrap();
-    let whose = |token: &str| tokens.principal(token.as_bytes()).cloned();
+    let whose = |token: &str| tokens.find_principal(token.as_bytes()).cloned();
     assert_eq!(whose(LONG), Some(Principal::owner()));
     assert_eq!(whose(&format!("{LONG}-ada")), Some(Principal::new("ada")));
     assert_eq!(whose(&format!("{LONG}-eve")), Some(Principal::new("eve")));
@@ -84,23 +84,23 @@ fn each_token_has_a_principal() {
 #[test]
 fn token_file_that_others_can_access_is_rejected() {
     for open in [0o604, 0o640, 0o602, 0o620, 0o610, 0o644, 0o666] {
-        let dir = state();
-        put(dir.path(), LONG, open);
-        let said = refused(dir.path());
+        let dir = temp_state_dir();
+        write_token_file(dir.path(), LONG, open);
+        let said = load_error(dir.path());
         assert!(said.contains("can be read or changed by others"), "{said}");
     }
-    let dir = state();
+    let dir = temp_state_dir();
     let elsewhere = dir.path().join("elsewhere");
     fs::write(&elsewhere, LONG).unwrap();
-    symlink(&elsewhere, file_in(dir.path())).unwrap();
-    let said = refused(dir.path());
+    symlink(&elsewhere, token_path(dir.path())).unwrap();
+    let said = load_error(dir.path());
     assert!(
         said.ends_with("is a link; put the file itself there"),
         "{said}"
     );
-    let dir = state();
-    fs::create_dir(file_in(dir.path())).unwrap();
-    let said = refused(dir.path());
+    let dir = temp_state_dir();
+    fs::create_dir(token_path(dir.path())).unwrap();
+    let said = load_error(dir.path());
     assert!(said.ends_with("is not a file"), "{said}");
 }
 
@@ -131,9 +131,9 @@ fn error_names_the_line_and_hides_the_tokens() {
         ),
     ];
     for (text, wrong) in table {
-        let dir = state();
-        put(dir.path(), text, 0o600);
-        let said = refused(dir.path());
+        let dir = temp_state_dir();
+        write_token_file(dir.path(), text, 0o600);
+        let said = load_error(dir.path());
         assert!(said.contains(wrong), "{said}");
         assert!(!said.contains("secret"), "{said}");
     }
@@ -141,36 +141,38 @@ fn error_names_the_line_and_hides_the_tokens() {
 
 #[test]
 fn token_file_that_is_too_long_is_rejected() {
-    let dir = state();
+    let dir = temp_state_dir();
     let limit = usize::try_from(FILE_LIMIT).unwrap();
     let comment = |bytes: usize| format!("#{}\n", "x".repeat(bytes - 2));
     // The limit is after the first half of the token.
-    put(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
-    let said = refused(dir.path());
+    write_token_file(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
+    let said = load_error(dir.path());
     assert!(said.contains("is longer than 65536 bytes"), "{said}");
-    put(dir.path(), &format!("{}{LONG}", comment(limit - 32)), 0o600);
+    write_token_file(dir.path(), &format!("{}{LONG}", comment(limit - 32)), 0o600);
     let tokens = AccessTokens::load(None, dir.path()).unwrap();
-    assert!(tokens.principal(LONG.as_bytes()).is_some());
+    assert!(tokens.find_principal(LONG.as_bytes()).is_some());
 }
 
 #[test]
 fn only_the_owner_and_names_with_a_token_are_known() {
-    let dir = state();
-    put(dir.path(), &format!("ada {LONG}-ada\n"), 0o600);
+    let dir = temp_state_dir();
+    write_token_file(dir.path(), &format!("ada {LONG}-ada\n"), 0o600);
     let tokens = AccessTokens::load(None, dir.path()).unwrap();
-    assert_eq!(tokens.named("ada"), Some(Principal::new("ada")));
-    assert_eq!(tokens.named("owner"), Some(Principal::owner()));
+    assert_eq!(tokens.find_named("ada"), Some(Principal::new("ada")));
+    assert_eq!(tokens.find_named("owner"), Some(Principal::owner()));
     for wrong in ["", "eve", "Ada", "ada ", "own"] {
-        assert_eq!(tokens.named(wrong), None, "{wrong}");
+        assert_eq!(tokens.find_named(wrong), None, "{wrong}");
     }
 }
 
 #[test]
 fn key_depends_on_all_tokens_and_names() {
     let key = |text: &str| {
-        let dir = state();
-        put(dir.path(), text, 0o600);
-        AccessTokens::load(None, dir.path()).unwrap().key(b"one")
+        let dir = temp_state_dir();
+        write_token_file(dir.path(), text, 0o600);
+        AccessTokens::load(None, dir.path())
+            .unwrap()
+            .derive_key(b"one")
     };
     let of_two = key(&format!("ada {LONG}-1\neve {LONG}-2\n"));
     assert_eq!(of_two, key(&format!("# x\neve {LONG}-2\nada {LONG}-1")));
@@ -184,5 +186,5 @@ fn key_depends_on_all_tokens_and_names() {
         assert_ne!(of_two, key(&other), "{other}");
     }
     let tokens = AccessTokens::load(Some(LONG), "/nowhere".as_ref()).unwrap();
-    assert_ne!(tokens.key(b"one"), tokens.key(b"two"));
+    assert_ne!(tokens.derive_key(b"one"), tokens.derive_key(b"two"));
 }

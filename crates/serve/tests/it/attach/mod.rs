@@ -151,7 +151,7 @@ fn wait(mut done: impl FnMut() -> bool, what: &str) {
 }
 
 /// Returns the id of the only stored session.
-fn session(state: &Path) -> String {
+fn stored_session(state: &Path) -> String {
     let mut threads = fs::read_dir(state.join("threads")).unwrap();
     let thread = threads.next().unwrap().unwrap();
     thread.file_name().into_string().unwrap()
@@ -168,74 +168,74 @@ fn attach_prompts_approves_takes_over_and_resizes() {
 
     // Begin a session, and send a prompt.
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
-    tmux.types("desk", "where is it?");
+    tmux.wait_for("desk", "you control");
+    tmux.type_text("desk", "where is it?");
     tmux.press("desk", "Enter");
-    let screen = tmux.see("desk", "Behind the curtain.");
+    let screen = tmux.wait_for("desk", "Behind the curtain.");
     assert!(screen.contains("> where is it?"), "{screen}");
     assert!(screen.contains("≡ Look around  ✓"), "{screen}");
     assert!(screen.contains("[x] look"), "{screen}");
 
     // The agent asks; the change is shown, and a letter allows it.
-    tmux.types("desk", "write a note");
+    tmux.type_text("desk", "write a note");
     tmux.press("desk", "Enter");
-    let screen = tmux.see("desk", "y) ");
+    let screen = tmux.wait_for("desk", "y) ");
     assert!(screen.contains("? ✎ Write NOTES.md"), "{screen}");
     assert!(
         screen.contains("-Nobody.") && screen.contains("+Somebody."),
         "{screen}"
     );
     tmux.press("desk", "y");
-    tmux.see("desk", "Written.");
+    tmux.wait_for("desk", "Written.");
 
     // Another client selects the session from the list, and observes it.
     place.attach(&tmux, "phone", &[]);
-    tmux.see("phone", "desk controls");
+    tmux.wait_for("phone", "desk controls");
     tmux.press("phone", "Enter");
-    let screen = tmux.see("phone", "desk controls this session; you watch");
+    let screen = tmux.wait_for("phone", "desk controls this session; you watch");
     assert!(screen.contains("Written."), "{screen}");
-    tmux.see("desk", "phone watches");
+    tmux.wait_for("desk", "phone watches");
 
     // Its input is ignored until it takes over.
-    tmux.types("phone", "x");
+    tmux.type_text("phone", "x");
     tmux.press("phone", "C-t");
-    tmux.see("phone", "you control");
-    tmux.see("desk", "phone took over from you");
-    tmux.types("phone", "slow");
+    tmux.wait_for("phone", "you control");
+    tmux.wait_for("desk", "phone took over from you");
+    tmux.type_text("phone", "slow");
     tmux.press("phone", "Enter");
-    tmux.see("phone", "Working slowly.");
-    let screen = tmux.see("desk", "Working slowly.");
+    tmux.wait_for("phone", "Working slowly.");
+    let screen = tmux.wait_for("desk", "Working slowly.");
     assert!(screen.contains("> slow  (phone)"), "{screen}");
 
     // Any size works.
     for (columns, rows) in [(40, 10), (12, 3), (1, 1), (132, 50)] {
         tmux.resize("desk", columns, rows);
     }
-    tmux.see("desk", "where is it?");
+    tmux.wait_for("desk", "where is it?");
     tmux.resize("desk", 40, 10);
     let fits = |screen: &str| screen.contains("phone controls") && screen.contains("? help");
-    tmux.until("desk", fits, "its status and keys in forty columns");
+    tmux.wait_until("desk", fits, "its status and keys in forty columns");
 
     // The controller cancels.
     tmux.press("phone", "Escape");
-    tmux.see("phone", "· cancelled");
-    tmux.see("desk", "· cancelled");
+    tmux.wait_for("phone", "· cancelled");
+    tmux.wait_for("desk", "· cancelled");
 
     // Control is released, and taken again.
     tmux.press("phone", "C-r");
-    tmux.see("phone", "you gave up control");
-    tmux.see("desk", "phone gave up control");
+    tmux.wait_for("phone", "you gave up control");
+    tmux.wait_for("desk", "phone gave up control");
     tmux.press("desk", "t");
-    tmux.see("desk", "you control");
-    tmux.see("phone", "desk took over");
+    tmux.wait_for("desk", "you control");
+    tmux.wait_for("phone", "desk took over");
 
     // Leaving does not end the session.
     tmux.press("desk", "C-c");
-    tmux.see("desk", "Ctrl-C again leaves");
+    tmux.wait_for("desk", "Ctrl-C again leaves");
     tmux.press("desk", "C-c");
-    let screen = tmux.see("desk", "exit: 0");
+    let screen = tmux.wait_for("desk", "exit: 0");
     assert!(screen.contains("come back with"), "{screen}");
-    tmux.see("phone", "nobody controls");
+    tmux.wait_for("phone", "nobody controls");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(list.contains("live") && list.contains("nobody"), "{list}");
@@ -250,42 +250,42 @@ fn open_question_moves_to_the_client_that_takes_over() {
     let _server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
-    tmux.types("desk", "write a note");
+    tmux.wait_for("desk", "you control");
+    tmux.type_text("desk", "write a note");
     tmux.press("desk", "Enter");
-    tmux.see("desk", "y) ");
-    let id = session(&place.state());
+    tmux.wait_for("desk", "y) ");
+    let id = stored_session(&place.state());
     place.attach(&tmux, "phone", &[&id[..12]]);
-    tmux.see("phone", "you watch");
+    tmux.wait_for("phone", "you watch");
     assert!(!tmux.screen("phone").contains("y) "));
     tmux.press("phone", "C-t");
-    tmux.see("phone", "y) ");
-    tmux.gone("desk", "y) ");
+    tmux.wait_for("phone", "y) ");
+    tmux.wait_until_gone("desk", "y) ");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(
         list.contains("working") && list.contains("phone, just now"),
         "{list}"
     );
-    let screen = tmux.see("phone", "Reject this once");
+    let screen = tmux.wait_for("phone", "Reject this once");
     assert!(screen.contains("n) Reject this once"), "{screen}");
-    tmux.types("phone", "n");
-    tmux.see("phone", "Then I leave it.");
-    tmux.see("desk", "Then I leave it.");
+    tmux.type_text("phone", "n");
+    tmux.wait_for("phone", "Then I leave it.");
+    tmux.wait_for("desk", "Then I leave it.");
 
     // A question with choices, and a message during the turn.
-    tmux.types("phone", "ask");
+    tmux.type_text("phone", "ask");
     tmux.press("phone", "Enter");
-    tmux.see("phone", "2) blue");
+    tmux.wait_for("phone", "2) blue");
     tmux.press("phone", "2");
     tmux.press("phone", "Enter");
-    tmux.see("phone", "Through that one.");
-    tmux.types("phone", "stay");
+    tmux.wait_for("phone", "Through that one.");
+    tmux.type_text("phone", "stay");
     tmux.press("phone", "Enter");
-    tmux.see("phone", "the agent waits");
-    tmux.types("phone", "hello");
+    tmux.wait_for("phone", "the agent waits");
+    tmux.type_text("phone", "hello");
     tmux.press("phone", "C-s");
-    tmux.see("phone", "message: hello");
+    tmux.wait_for("phone", "message: hello");
 }
 
 #[test]
@@ -297,21 +297,21 @@ fn controller_reconnects_to_a_restarted_server() {
     let mut server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
-    tmux.types("desk", "where is it?");
+    tmux.wait_for("desk", "you control");
+    tmux.type_text("desk", "where is it?");
     tmux.press("desk", "Enter");
-    tmux.see("desk", "Behind the curtain.");
+    tmux.wait_for("desk", "Behind the curtain.");
     // Killed, so that it sends nothing and does not remove its socket.
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    tmux.see("desk", "lost");
+    tmux.wait_for("desk", "lost");
     let _server = place.serve();
-    let screen = tmux.see("desk", "back again, nothing was missed");
+    let screen = tmux.wait_for("desk", "back again, nothing was missed");
     assert_eq!(screen.matches("Behind the curtain.").count(), 1, "{screen}");
-    tmux.types("desk", "again?");
+    tmux.type_text("desk", "again?");
     tmux.press("desk", "Enter");
     let twice = |screen: &str| screen.matches("Behind the curtain.").count() == 2;
-    tmux.until("desk", twice, "a second answer");
+    tmux.wait_until("desk", twice, "a second answer");
 }
 
 #[test]
@@ -323,24 +323,24 @@ fn observer_of_a_restarted_server_waits_until_the_session_is_opened() {
     let mut server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
-    tmux.types("desk", "where is it?");
+    tmux.wait_for("desk", "you control");
+    tmux.type_text("desk", "where is it?");
     tmux.press("desk", "Enter");
-    tmux.see("desk", "Behind the curtain.");
-    let id = session(&place.state());
+    tmux.wait_for("desk", "Behind the curtain.");
+    let id = stored_session(&place.state());
     place.attach(&tmux, "tab", &["--observe", &id["ses_".len()..12]]);
-    tmux.see("tab", "Behind the curtain.");
+    tmux.wait_for("tab", "Behind the curtain.");
     tmux.press("desk", "C-d");
-    tmux.see("desk", "come back with");
+    tmux.wait_for("desk", "come back with");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    tmux.see("tab", "lost");
+    tmux.wait_for("tab", "lost");
     let _server = place.serve();
-    tmux.see("tab", "the session is stored; nobody has opened it");
+    tmux.wait_for("tab", "the session is stored; nobody has opened it");
     place.attach(&tmux, "pad", &["--open", &id]);
-    tmux.see("pad", "you control");
-    tmux.see("tab", "back again, nothing was missed");
-    tmux.see("tab", "pad controls");
+    tmux.wait_for("pad", "you control");
+    tmux.wait_for("tab", "back again, nothing was missed");
+    tmux.wait_for("tab", "pad controls");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
     let server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
+    tmux.wait_for("desk", "you control");
     let mut newer = Command::new(harn_serve())
         .args(["attach", "--json", "--name", "desk"])
         .args(["--url", &server.url, "--state-dir"])
@@ -361,11 +361,11 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    tmux.see("desk", "somebody else came under your name");
+    tmux.wait_for("desk", "somebody else came under your name");
     // No client controls the session now, so a third client does. The comparison ends with its turn.
-    place.attach(&tmux, "porch", &[&session(&place.state())]);
-    tmux.see("porch", "you control");
-    tmux.types("porch", "where is it?");
+    place.attach(&tmux, "porch", &[&stored_session(&place.state())]);
+    tmux.wait_for("porch", "you control");
+    tmux.type_text("porch", "where is it?");
     tmux.press("porch", "Enter");
     let mut replaced = Vec::new();
     for line in BufReader::new(newer.stdout.take().unwrap()).lines() {
@@ -393,7 +393,7 @@ fn attach_json_prints_a_line_per_update() {
     let server = place.serve();
     let tmux = place.tmux();
     place.attach(&tmux, "desk", &["--new"]);
-    tmux.see("desk", "you control");
+    tmux.wait_for("desk", "you control");
     let mut watching = Command::new(harn_serve())
         .args(["attach", "--json", "--url", &server.url, "--state-dir"])
         .arg(place.state())
@@ -402,7 +402,7 @@ fn attach_json_prints_a_line_per_update() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-    tmux.types("desk", "where is it?");
+    tmux.type_text("desk", "where is it?");
     tmux.press("desk", "Enter");
     let mut said = String::new();
     loop {
@@ -476,7 +476,7 @@ fn run_has_the_keys_that_attach_has() {
         let command = [harn_serve(), "run", "--engine", &engine];
         let asks = ["--state-dir", state, "write a note"];
         tmux.open(name, &place.work(), &[&command[..], &asks].concat());
-        tmux.see(name, "or Enter to refuse")
+        tmux.wait_for(name, "or Enter to refuse")
     };
     let screen = run("desk");
     let at = |key: &str| screen.find(&format!("\n  {key}) "));
@@ -488,21 +488,21 @@ fn run_has_the_keys_that_attach_has() {
     assert!(screen.contains("\ny, s, w, n, x, or Enter"), "{screen}");
     // An undefined key is reported; so is a capital letter that would mean a permanent rule.
     for typed in ["q", "W"] {
-        tmux.types("desk", typed);
+        tmux.type_text("desk", typed);
         tmux.press("desk", "Enter");
-        tmux.see(
+        tmux.wait_for(
             "desk",
             &format!("`{typed}` is not an answer here: y, s, w, n or x"),
         );
     }
-    tmux.types("desk", "N");
+    tmux.type_text("desk", "N");
     tmux.press("desk", "Enter");
-    tmux.see("desk", "Then I leave it.");
+    tmux.wait_for("desk", "Then I leave it.");
     // No grant was stored, so the next call asks again.
     run("again");
-    tmux.types("again", "w");
+    tmux.type_text("again", "w");
     tmux.press("again", "Enter");
-    tmux.see("again", "Written.");
+    tmux.wait_for("again", "Written.");
     let grants = place.run(&["grants", "list", "--all"]);
     let grants = String::from_utf8(grants.stdout).unwrap();
     let written = grants.matches("  allow  write_file  ");

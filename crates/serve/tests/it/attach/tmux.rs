@@ -60,7 +60,12 @@ impl Tmux {
     }
 
     /// Waits until a terminal's content satisfies `wanted`.
-    pub(crate) fn until(&self, name: &str, wanted: impl Fn(&str) -> bool, what: &str) -> String {
+    pub(crate) fn wait_until(
+        &self,
+        name: &str,
+        wanted: impl Fn(&str) -> bool,
+        what: &str,
+    ) -> String {
         let began = Instant::now();
         loop {
             let screen = self.screen(name);
@@ -76,16 +81,16 @@ impl Tmux {
     }
 
     /// Waits until a terminal shows a text.
-    pub(crate) fn see(&self, name: &str, text: &str) -> String {
-        self.until(name, |screen| screen.contains(text), text)
+    pub(crate) fn wait_for(&self, name: &str, text: &str) -> String {
+        self.wait_until(name, |screen| screen.contains(text), text)
     }
 
     /// Waits until a terminal no longer shows a text.
-    pub(crate) fn gone(&self, name: &str, text: &str) -> String {
-        self.until(name, |screen| !screen.contains(text), &format!("no {text}"))
+    pub(crate) fn wait_until_gone(&self, name: &str, text: &str) -> String {
+        self.wait_until(name, |screen| !screen.contains(text), &format!("no {text}"))
     }
 
-    pub(crate) fn types(&self, name: &str, text: &str) {
+    pub(crate) fn type_text(&self, name: &str, text: &str) {
         self.run(&["send-keys", "-t", name, "-l", "--", text]);
     }
 

@@ -37,8 +37,8 @@ impl Agent {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = follow(child.stdout.take().unwrap());
-        let stderr = follow(child.stderr.take().unwrap());
+        let lines = read_lines(child.stdout.take().unwrap());
+        let stderr = read_lines(child.stderr.take().unwrap());
         Self {
             stdin: child.stdin.take(),
             child,
@@ -75,7 +75,7 @@ impl Agent {
     }
 
     /// Returns the next line of stdout.
-    pub(crate) fn line(&mut self) -> String {
+    pub(crate) fn next_line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| {
             let said: Vec<_> = self.stderr.try_iter().collect();
             panic!("{error}; its stderr: {said:#?}");
@@ -84,7 +84,7 @@ impl Agent {
 
     /// Returns the next message. Answers permission requests.
     pub(crate) fn next(&mut self) -> Value {
-        let line = self.line();
+        let line = self.next_line();
         let message: Value = serde_json::from_str(&line)
             .unwrap_or_else(|error| panic!("not a message: {error}: {line}"));
         match message["method"].as_str() {
@@ -101,7 +101,7 @@ impl Agent {
     }
 
     /// Reads up to the answer to a request.
-    pub(crate) fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn read_answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next();
             if message["id"] == id && message.get("method").is_none() {
@@ -113,7 +113,7 @@ impl Agent {
     /// Sends a request and reads up to the answer, which must not be an error.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
-        let mut answer = self.answer(id);
+        let mut answer = self.read_answer(id);
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].take()
     }
@@ -133,7 +133,7 @@ impl Agent {
     }
 
     /// Returns the agent's text so far.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn agent_text(&self) -> String {
         let chunks = self.updates.iter();
         let chunks = chunks.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
         chunks
@@ -146,7 +146,7 @@ impl Agent {
     }
 
     /// Waits for the process to end. The limit is a second; a busy machine gets a few.
-    pub(crate) fn exit(&mut self) -> ExitStatus {
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         for _ in 0..500 {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
@@ -159,8 +159,12 @@ impl Agent {
     /// Closes stdin, waits for the end, and returns the rest of stdout and all of stderr.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         self.close_stdin();
-        let status = self.exit();
-        (status, rest(&self.lines), rest(&self.stderr))
+        let status = self.wait_for_exit();
+        (
+            status,
+            remaining_lines(&self.lines),
+            remaining_lines(&self.stderr),
+        )
     }
 }
 
@@ -173,7 +177,7 @@ impl Drop for Agent {
 }
 
 /// Returns all further lines, up to the end of the stream.
-fn rest(lines: &Receiver<String>) -> Vec<String> {
+fn remaining_lines(lines: &Receiver<String>) -> Vec<String> {
     let mut rest = Vec::new();
     loop {
         match lines.recv_timeout(PATIENCE) {
@@ -185,7 +189,7 @@ fn rest(lines: &Receiver<String>) -> Vec<String> {
 }
 
 /// Reads a stream on a thread, at most 64 lines ahead of the test.
-fn follow(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
+fn read_lines(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = mpsc::sync_channel(64);
     thread::spawn(move || {
         for line in BufReader::new(stream).lines() {

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     super::{AssistantContext, format::StreamFormat, respond},
-    stage::{AssistantStage, ReceivedReply, says},
+    stage::{AssistantStage, ReceivedReply, add_message},
 };
 use crate::{client::ClientOptions, rooms::Rooms, session_choice::LastSessions};
 
@@ -25,7 +25,7 @@ const DONE: TurnOutcome = TurnOutcome::Stopped {
     stop_reason: StopReason::EndTurn,
 };
 
-async fn piece(body: &mut BodyDataStream) -> String {
+async fn next_piece(body: &mut BodyDataStream) -> String {
     let piece = body.next().await.unwrap().unwrap();
     String::from_utf8(piece.to_vec()).unwrap()
 }
@@ -33,17 +33,17 @@ async fn piece(body: &mut BodyDataStream) -> String {
 #[tokio::test]
 async fn a_disconnect_cancels_only_the_turns_of_its_request() {
     let stage = AssistantStage::new();
-    let first = json!({"commands": [says("wait")]});
+    let first = json!({"commands": [add_message("wait")]});
     let first = stage.post("", StreamFormat::Lines, first).await;
-    stage.agent.waits().await;
+    stage.agent.wait_for_gate().await;
     let query = "session=session-1";
     // Queued prompts of two requests.
-    let second = json!({"commands": [says("wait"), says("wait")]});
+    let second = json!({"commands": [add_message("wait"), add_message("wait")]});
     let second = stage.post(query, StreamFormat::Lines, second).await;
     let third = stage.post(
         query,
         StreamFormat::Lines,
-        json!({"commands": [says("hello")]}),
+        json!({"commands": [add_message("hello")]}),
     );
     let third = third.await;
     drop(second);
@@ -56,7 +56,7 @@ async fn a_disconnect_cancels_only_the_turns_of_its_request() {
             .filter(|event| matches!(event, AgentEvent::PromptWithdrawn(_)))
             .count();
     }
-    stage.agent.go_on();
+    stage.agent.open_gate();
     let third = ReceivedReply::read(third, StreamFormat::Lines).await;
     let said = [
         "user complete: wait",
@@ -66,8 +66,8 @@ async fn a_disconnect_cancels_only_the_turns_of_its_request() {
         "user complete: hello",
         "assistant complete: You said hello.",
     ];
-    assert_eq!(third.said(), said);
-    assert_eq!(stage.outcomes("session-1", 2).await, [DONE, DONE]);
+    assert_eq!(third.message_lines(), said);
+    assert_eq!(stage.wait_for_outcomes("session-1", 2).await, [DONE, DONE]);
     // A disconnect after the end of a response cancels nothing.
     let first = ReceivedReply::read(first, StreamFormat::Lines).await;
     assert_eq!(first.document["status"], "idle");
@@ -80,7 +80,7 @@ async fn a_broken_connection_cancels_its_turn() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
-    let body = json!({"commands": [says("wait")]}).to_string();
+    let body = json!({"commands": [add_message("wait")]}).to_string();
     let length = body.len();
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head =
@@ -90,9 +90,9 @@ async fn a_broken_connection_cancels_its_turn() {
     let mut told = [0; 15];
     stream.read_exact(&mut told).await.unwrap();
     assert_eq!(&told, b"HTTP/1.1 200 OK");
-    stage.agent.waits().await;
+    stage.agent.wait_for_gate().await;
     drop(stream);
-    assert_eq!(stage.outcomes("session-1", 1).await, [CANCELLED]);
+    assert_eq!(stage.wait_for_outcomes("session-1", 1).await, [CANCELLED]);
     serving.abort();
 }
 
@@ -100,12 +100,12 @@ async fn a_broken_connection_cancels_its_turn() {
 async fn a_detached_request_leaves_its_turn_running() {
     for (query, detach) in [("detach=true", json!(null)), ("", json!(true))] {
         let stage = AssistantStage::new();
-        let begun = json!({"commands": [says("wait")], "detach": detach});
+        let begun = json!({"commands": [add_message("wait")], "detach": detach});
         let begun = stage.post(query, StreamFormat::Lines, begun).await;
-        stage.agent.waits().await;
+        stage.agent.wait_for_gate().await;
         drop(begun);
-        stage.agent.go_on();
-        assert_eq!(stage.outcomes("session-1", 1).await, [DONE]);
+        stage.agent.open_gate();
+        assert_eq!(stage.wait_for_outcomes("session-1", 1).await, [DONE]);
     }
 }
 
@@ -114,17 +114,17 @@ async fn a_detached_request_leaves_its_turn_running() {
 async fn a_disconnect_cancels_the_turn_that_its_answer_continued() {
     let stage = AssistantStage::new();
     let asked = stage
-        .told("", StreamFormat::Lines, json!([says("write")]))
+        .post_commands("", StreamFormat::Lines, json!([add_message("write")]))
         .await;
     let call = &asked.document["approvals"][0]["toolCallId"];
     let query = "session=session-1";
     let approve = json!({"commands": [{"type": "approve", "toolCallId": call}]});
     let approved = stage.post(query, StreamFormat::Lines, approve).await;
-    stage.agent.waits().await;
+    stage.agent.wait_for_gate().await;
     let looks = stage.post(query, StreamFormat::Lines, json!({"commands": []}));
     drop(looks.await);
     drop(approved);
-    assert_eq!(stage.outcomes("session-1", 1).await, [CANCELLED]);
+    assert_eq!(stage.wait_for_outcomes("session-1", 1).await, [CANCELLED]);
 }
 
 #[tokio::test]
@@ -142,23 +142,26 @@ async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
         member: ClientCount::default().join(1).unwrap(),
         ending: stage.config.ending.clone(),
     };
-    let body = json!({"commands": [says("flood")]}).to_string();
+    let body = json!({"commands": [add_message("flood")]}).to_string();
     let request = Request::post("/assistant").body(body.into()).unwrap();
     let response = respond(visit, request).await.unwrap();
     let mut body = response.into_body().into_data_stream();
-    let first = piece(&mut body).await;
+    let first = next_piece(&mut body).await;
     assert!(first.ends_with("}]\n"), "{first}");
-    stage.agent.waits().await;
-    stage.agent.go_on();
-    stage.agent.waits().await;
+    stage.agent.wait_for_gate().await;
+    stage.agent.open_gate();
+    stage.agent.wait_for_gate().await;
     let session = stage.session("session-1");
-    let room = rooms.enter(stage.hub.hub(), session.clone()).await.unwrap();
-    room.caught_up(session.last_seq()).await;
-    let next = piece(&mut body).await;
+    let room = rooms
+        .open_room(stage.hub.hub(), session.clone())
+        .await
+        .unwrap();
+    room.wait_until_folded(session.last_seq()).await;
+    let next = next_piece(&mut body).await;
     let begins = r#"aui-state:[{"type":"set","path":[],"value":{"status":"running","messages":["#;
     assert!(next.starts_with(begins), "{}", &next[..200]);
     assert!(next.len() > 64 * 16 * 1024);
-    stage.agent.go_on();
+    stage.agent.open_gate();
     let mut whole = first + &next;
     while let Some(more) = body.next().await {
         whole.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
@@ -175,13 +178,13 @@ async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
 async fn a_silent_response_sends_signs_of_life_and_ends_with_the_server() {
     for (format, sign) in [(StreamFormat::Lines, "\n"), (StreamFormat::Events, ":\n\n")] {
         let stage = AssistantStage::new();
-        let begun = json!({"commands": [says("wait")]});
+        let begun = json!({"commands": [add_message("wait")]});
         let begun = stage.post("", format, begun).await;
-        stage.agent.waits().await;
+        stage.agent.wait_for_gate().await;
         let mut body = begun.into_body().into_data_stream();
         let mut told = String::new();
         while !told.ends_with(&format!("{sign}{sign}")) {
-            told.push_str(&piece(&mut body).await);
+            told.push_str(&next_piece(&mut body).await);
         }
         stage.config.ending.cancel();
         while let Some(more) = body.next().await {

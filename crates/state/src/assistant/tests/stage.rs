@@ -42,16 +42,16 @@ impl AgentGate {
     }
 
     /// Waits until a turn reaches the gate.
-    pub(super) async fn waits(&self) {
+    pub(super) async fn wait_for_gate(&self) {
         self.waiting.acquire().await.unwrap().forget();
     }
 
     /// Lets a turn through the gate.
-    pub(super) fn go_on(&self) {
+    pub(super) fn open_gate(&self) {
         self.gate.add_permits(1);
     }
 
-    async fn stop(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    async fn wait_at_gate(&self, cx: &TurnContext) -> Result<(), AgentError> {
         cx.flush().await?;
         self.waiting.add_permits(1);
         tokio::select! {
@@ -61,19 +61,19 @@ impl AgentGate {
         Ok(())
     }
 
-    async fn turn(&self, cx: TurnContext) -> Result<StopReason, AgentError> {
+    async fn run_turn(&self, cx: TurnContext) -> Result<StopReason, AgentError> {
         match cx.prompt_text().as_str() {
             "wait" => {
                 cx.say("Working.").await?;
-                self.stop(&cx).await?;
+                self.wait_at_gate(&cx).await?;
                 cx.say(" Done.").await?;
             }
             "flood" => {
-                self.stop(&cx).await?;
+                self.wait_at_gate(&cx).await?;
                 for _ in 0..64 {
                     cx.say("0123456789abcdef".repeat(1024)).await?;
                 }
-                self.stop(&cx).await?;
+                self.wait_at_gate(&cx).await?;
             }
             "write" => {
                 cx.say("May I?").await?;
@@ -83,7 +83,7 @@ impl AgentGate {
                     Err(AgentError::Denied { .. }) => return Ok(StopReason::EndTurn),
                     Err(other) => return Err(other),
                 }
-                self.stop(&cx).await?;
+                self.wait_at_gate(&cx).await?;
                 cx.say("It is in a.txt.").await?;
             }
             "choose" => {
@@ -115,7 +115,7 @@ impl AssistantStage {
         let turns = agent.clone();
         let hub = TestHub::new(ScriptedAgent::new(move |cx| {
             let agent = turns.clone();
-            async move { agent.turn(cx).await }
+            async move { agent.run_turn(cx).await }
         }));
         let config = StateConfig::new(hub.hub().clone(), hub.workspace());
         Self {
@@ -152,7 +152,7 @@ impl AssistantStage {
     }
 
     /// Posts commands, and reads the whole reply.
-    pub(super) async fn told(
+    pub(super) async fn post_commands(
         &self,
         query: &str,
         format: StreamFormat,
@@ -163,20 +163,20 @@ impl AssistantStage {
     }
 
     pub(super) fn session(&self, id: &str) -> Controller {
-        self.hub.hub().live(&SessionId::new(id)).unwrap()
+        self.hub.hub().live_session(&SessionId::new(id)).unwrap()
     }
 
     /// Returns the document of a session from a room of its own, without the clients and the controller.
     pub(super) async fn document(&self, id: &str) -> Value {
         let room = Room::open(self.session(id), "Scripted".to_owned());
         match room.await.unwrap().next(&mut None) {
-            NextFrame::Whole(state) => lasting(serde_json::to_value(&*state).unwrap()),
+            NextFrame::Whole(state) => without_presence(serde_json::to_value(&*state).unwrap()),
             other => panic!("{other:?}"),
         }
     }
 
     /// Waits for the first turns of a session to end, and returns their outcomes.
-    pub(super) async fn outcomes(&self, id: &str, turns: usize) -> Vec<TurnOutcome> {
+    pub(super) async fn wait_for_outcomes(&self, id: &str, turns: usize) -> Vec<TurnOutcome> {
         let mut from = self.session(id).subscribe(Seq::ZERO);
         let mut outcomes = Vec::new();
         while outcomes.len() < turns {
@@ -199,14 +199,14 @@ fn extensions(principal: Option<Principal>) -> axum::http::Extensions {
 }
 
 /// Removes the clients and the controller from a document.
-pub(super) fn lasting(mut document: Value) -> Value {
+pub(super) fn without_presence(mut document: Value) -> Value {
     for of_now in ["clients", "controller"] {
         document.as_object_mut().unwrap().remove(of_now);
     }
     document
 }
 
-pub(super) fn says(text: &str) -> Value {
+pub(super) fn add_message(text: &str) -> Value {
     let parts = json!([{"type": "text", "text": text}]);
     let message = json!({"role": "user", "parts": parts});
     json!({"type": "add-message", "message": message, "parentId": null, "sourceId": null})
@@ -242,7 +242,7 @@ impl ReceivedReply {
     }
 
     /// Returns the message of a rejection.
-    pub(super) fn refusal(&self) -> String {
+    pub(super) fn error_message(&self) -> String {
         let body: Value = serde_json::from_str(self.error.as_ref().unwrap()).unwrap();
         body["error"].as_str().unwrap().to_owned()
     }
@@ -252,7 +252,7 @@ impl ReceivedReply {
     }
 
     /// Returns the messages as role, status and text.
-    pub(super) fn said(&self) -> Vec<String> {
+    pub(super) fn message_lines(&self) -> Vec<String> {
         let messages = self.document["messages"].as_array().unwrap().iter();
         let words = messages.map(|message| {
             let word = |name: &str| message[name].as_str().unwrap().to_owned();
@@ -265,27 +265,29 @@ impl ReceivedReply {
         match format {
             StreamFormat::Lines => {
                 let lines = body.strip_suffix('\n').unwrap();
-                lines.split('\n').for_each(|line| self.line(line));
+                lines.split('\n').for_each(|line| self.apply_line(line));
             }
             StreamFormat::Events => {
                 let events = body.strip_suffix("\n\n").unwrap();
                 let (events, done) = events.rsplit_once("\n\n").unwrap();
                 assert_eq!(done, "data: [DONE]");
-                events.split("\n\n").for_each(|event| self.event(event));
+                events
+                    .split("\n\n")
+                    .for_each(|event| self.apply_event(event));
             }
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn apply_line(&mut self, line: &str) {
         match line.split_once(':') {
             None if line.is_empty() => self.signs_of_life += 1,
-            Some(("aui-state", operations)) => self.operations(operations.parse().unwrap()),
+            Some(("aui-state", operations)) => self.apply_operations(operations.parse().unwrap()),
             Some(("3", words)) => self.error = Some(serde_json::from_str(words).unwrap()),
             Some(_) | None => panic!("a line of another kind: {line}"),
         }
     }
 
-    fn event(&mut self, event: &str) {
+    fn apply_event(&mut self, event: &str) {
         if event == ":" {
             self.signs_of_life += 1;
             return;
@@ -294,13 +296,13 @@ impl ReceivedReply {
         let mut data: Value = data.parse().unwrap();
         assert_eq!(data["path"], json!([]));
         match data["type"].as_str() {
-            Some("update-state") => self.operations(data["operations"].take()),
+            Some("update-state") => self.apply_operations(data["operations"].take()),
             Some("error") => self.error = Some(data["error"].as_str().unwrap().to_owned()),
             Some(_) | None => panic!("an event of another kind: {event}"),
         }
     }
 
-    fn operations(&mut self, operations: Value) {
+    fn apply_operations(&mut self, operations: Value) {
         assert!(self.error.is_none(), "nothing comes behind an error");
         state_fold::apply_all(&mut self.document, &operations).unwrap();
         let first = &operations[0];

@@ -5,7 +5,7 @@ use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate, ToolConten
 use serde_json::{Value, json};
 
 use super::{
-    super::tests::{answer, session},
+    super::tests::{read_response, run_session},
     *,
 };
 
@@ -23,14 +23,14 @@ fn update(id: &str, status: ToolCallStatus, text: Option<&str>, raw: Option<Valu
 }
 
 async fn get(hub: &Hub, query: &str) -> (u16, String) {
-    answer(respond(hub.clone(), query).await).await
+    read_response(respond(hub.clone(), query).await).await
 }
 
 #[tokio::test]
 async fn the_last_shown_output_counts() {
     let long = "é".repeat(100_000);
     let done = ToolCallStatus::Completed;
-    let (hub, id) = session(vec![
+    let (hub, id) = run_session(vec![
         call("shown"),
         update("shown", RUNNING, Some("half"), None),
         call("a/b c&d"),
@@ -54,13 +54,13 @@ async fn the_last_shown_output_counts() {
 
     // The same after the session was closed.
     hub.hub().close(&id).await;
-    assert!(hub.hub().live(&id).is_none());
+    assert!(hub.hub().live_session(&id).is_none());
     assert_eq!(get(hub.hub(), &of("a%2Fb+c%26d")).await, second);
 }
 
 #[tokio::test]
 async fn a_missing_session_or_call_is_reported() {
-    let (hub, id) = session(vec![call("c")]).await;
+    let (hub, id) = run_session(vec![call("c")]).await;
     let words = |status, words: &str| (status, json!({ "error": words }).to_string());
     let none = words(404, "the session has no such tool call");
     assert_eq!(get(hub.hub(), &format!("session={id}&call=d")).await, none);
@@ -68,7 +68,7 @@ async fn a_missing_session_or_call_is_reported() {
     assert_eq!(get(hub.hub(), &format!("session={id}")).await, call);
     let session = words(400, "session must be the id of a session");
     assert_eq!(get(hub.hub(), "call=c").await, session);
-    let other = hub.hub().of(Principal::new("mallory"));
+    let other = hub.hub().for_principal(Principal::new("mallory"));
     let nowhere = words(404, "there is no such session; /ws/sessions has them all");
     let query = format!("session={id}&call=c");
     assert_eq!(get(&other, &query).await, nowhere);
@@ -79,7 +79,7 @@ async fn a_missing_session_or_call_is_reported() {
 #[tokio::test]
 async fn a_browser_runs_nothing_of_an_output() {
     let text = Some("<script>alert(1)</script>");
-    let (hub, id) = session(vec![call("c"), update("c", RUNNING, text, None)]).await;
+    let (hub, id) = run_session(vec![call("c"), update("c", RUNNING, text, None)]).await;
     let response = respond(hub.hub().clone(), &format!("session={id}&call=c"))
         .await
         .unwrap();

@@ -5,11 +5,11 @@ use harn_model::{AgentEvent, Principal};
 use serde_json::Value;
 
 use super::{
-    super::tests::{answer, session},
+    super::tests::{read_response, run_session},
     *,
 };
 
-fn talk() -> Vec<AgentEvent> {
+fn sample_events() -> Vec<AgentEvent> {
     vec![
         AgentEvent::message("One "),
         AgentEvent::message("thing."),
@@ -19,7 +19,7 @@ fn talk() -> Vec<AgentEvent> {
 }
 
 async fn get(hub: &Hub, query: &str) -> (u16, Value) {
-    let (status, body) = answer(respond(hub.clone(), query).await).await;
+    let (status, body) = read_response(respond(hub.clone(), query).await).await;
     (status, serde_json::from_str(&body).unwrap())
 }
 
@@ -30,7 +30,7 @@ fn titles(page: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn pages_add_up_to_the_timeline() {
-    let (hub, id) = session(talk()).await;
+    let (hub, id) = run_session(sample_events()).await;
     let (status, whole) = get(hub.hub(), &format!("session={id}")).await;
     assert_eq!(status, 200);
     let all = [
@@ -70,7 +70,7 @@ async fn pages_add_up_to_the_timeline() {
 
 #[tokio::test]
 async fn a_page_is_json_that_is_not_cached() {
-    let (hub, id) = session(talk()).await;
+    let (hub, id) = run_session(sample_events()).await;
     let response = respond(hub.hub().clone(), &format!("session={id}"))
         .await
         .unwrap();
@@ -85,12 +85,12 @@ async fn a_closed_session_is_opened() {
         subscription_id: format!("watch-{n}"),
         events: Vec::new(),
     });
-    let (mut hub, id) = session(chatter.chain(talk()).collect()).await;
+    let (mut hub, id) = run_session(chatter.chain(sample_events()).collect()).await;
     let query = format!("session={id}&limit=1000&after=4000");
     let (_, open) = get(hub.hub(), &query).await;
     assert_eq!((titles(&open).len(), &open["next"]), (1000, &5000.into()));
     hub.restart().await;
-    assert!(hub.hub().live(&id).is_none());
+    assert!(hub.hub().live_session(&id).is_none());
     assert_eq!(get(hub.hub(), &query).await, (200, open));
     // A search that must read the whole log.
     let (_, found) = get(hub.hub(), &format!("session={id}&q=another")).await;
@@ -99,8 +99,8 @@ async fn a_closed_session_is_opened() {
 
 #[tokio::test]
 async fn a_session_is_hidden_from_other_principals() {
-    let (hub, id) = session(talk()).await;
-    let other = hub.hub().of(Principal::new("mallory"));
+    let (hub, id) = run_session(sample_events()).await;
+    let other = hub.hub().for_principal(Principal::new("mallory"));
     let (status, refused) = get(&other, &format!("session={id}")).await;
     assert_eq!(status, 404);
     assert_eq!(get(&other, "session=none").await, (404, refused.clone()));
@@ -112,7 +112,7 @@ async fn a_session_is_hidden_from_other_principals() {
 
 #[tokio::test]
 async fn a_bad_query_is_rejected_with_the_right_values() {
-    let (hub, id) = session(Vec::new()).await;
+    let (hub, id) = run_session(Vec::new()).await;
     let id = format!("session={id}");
     let limit = "limit must be a whole number from 1 to 1000";
     let after = "after must be a whole number: `next` or `last` of another page, or 0";

@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 use strategy::{Step, steps};
 
-fn written(document: &Document) -> Value {
+fn document_json(document: &Document) -> Value {
     serde_json::to_value(document.state()).unwrap()
 }
 
-fn step(document: &mut Document, step: &Step, out: &mut DocumentChanges) {
+fn apply_step(document: &mut Document, step: &Step, out: &mut DocumentChanges) {
     match step {
         Step::Event(envelope) => document.apply(envelope, out),
         Step::Presence(presence) => document.set_presence(presence.clone(), out),
@@ -34,9 +34,9 @@ fn step(document: &mut Document, step: &Step, out: &mut DocumentChanges) {
 }
 
 /// Applies a frame as a client does: the whole document, or operations on its copy.
-fn take(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
+fn apply_frame(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
     match changes.operations() {
-        None => *copy = written(document),
+        None => *copy = document_json(document),
         Some(operations) => {
             let operations = serde_json::to_value(operations).unwrap();
             if let Err(problem) = state_fold::apply_all(copy, &operations) {
@@ -49,27 +49,31 @@ fn take(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
 /// Checks each step as a frame of its own, and from every moment on all later steps as one frame.
 fn check(steps: &[Step]) {
     let mut document = Document::new(SessionFacts::default());
-    let mut copy = written(&document);
+    let mut copy = document_json(&document);
     let mut moments = vec![document.clone()];
     for it in steps {
         let mut changes = DocumentChanges::default();
-        step(&mut document, it, &mut changes);
-        take(&mut copy, &changes, &document);
-        assert_eq!(copy, written(&document), "after {it:?}");
+        apply_step(&mut document, it, &mut changes);
+        apply_frame(&mut copy, &changes, &document);
+        assert_eq!(copy, document_json(&document), "after {it:?}");
         check_document(document.state(), it);
         moments.push(document.clone());
     }
-    let last = written(&document);
+    let last = document_json(&document);
     for (at, before) in moments.iter().enumerate() {
-        let mut copy = written(before);
+        let mut copy = document_json(before);
         let mut then = before.clone();
         let mut changes = DocumentChanges::default();
         steps[at..]
             .iter()
-            .for_each(|it| step(&mut then, it, &mut changes));
-        take(&mut copy, &changes, &document);
+            .for_each(|it| apply_step(&mut then, it, &mut changes));
+        apply_frame(&mut copy, &changes, &document);
         assert_eq!(copy, last, "from {at}");
-        assert_eq!(written(&then), last, "the same steps, the same document");
+        assert_eq!(
+            document_json(&then),
+            last,
+            "the same steps, the same document"
+        );
     }
 }
 
@@ -120,20 +124,20 @@ fn check_document(state: &DocumentState, after: &Step) {
     }
 }
 
-fn is_closed(value: &Value, of: &[&str]) -> bool {
+fn is_one_of(value: &Value, of: &[&str]) -> bool {
     value.as_str().is_some_and(|value| of.contains(&value))
 }
 
 /// Checks that the document uses only the words of the protocol.
 fn check_words(state: &Value) {
-    assert!(is_closed(&state["status"], &["idle", "running", "error"]));
+    assert!(is_one_of(&state["status"], &["idle", "running", "error"]));
     for message in state["messages"].as_array().unwrap() {
         let statuses = ["pending", "streaming", "complete", "error"];
-        assert!(is_closed(&message["status"], &statuses), "{message}");
-        assert!(is_closed(&message["role"], &["user", "assistant"]));
+        assert!(is_one_of(&message["status"], &statuses), "{message}");
+        assert!(is_one_of(&message["role"], &["user", "assistant"]));
         for call in message["toolCalls"].as_array().into_iter().flatten() {
             let statuses = ["running", "complete", "error"];
-            assert!(is_closed(&call["status"], &statuses), "{call}");
+            assert!(is_one_of(&call["status"], &statuses), "{call}");
         }
     }
 }
@@ -144,11 +148,11 @@ fn copies_follow_every_event() {
     check(&steps);
     let mut document = Document::new(SessionFacts::default());
     for it in &steps {
-        step(&mut document, it, &mut DocumentChanges::default());
-        check_words(&written(&document));
+        apply_step(&mut document, it, &mut DocumentChanges::default());
+        check_words(&document_json(&document));
     }
     // The events form a story, and the document shows all of it.
-    let last = written(&document);
+    let last = document_json(&document);
     assert!(last["messages"].as_array().unwrap().len() > 10);
     for key in ["plan", "workers"] {
         assert_ne!(last[key], json!([]), "{key}");

@@ -6,21 +6,21 @@ use harn_testkit::{ReceivedFrame, TestHub};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::sockets::stage::{agent, stage};
+use crate::sockets::stage::{agent, serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_session_closes_its_sockets() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     let mut other = server
         .connect(&format!("session={}", client.session()))
         .await;
     client.submit("hello").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     test.hub().close(&client.session().into()).await;
     let closed = (1013, "the session was closed".to_owned());
-    assert_eq!(client.farewell().await, closed);
-    assert_eq!(other.farewell().await, closed);
+    assert_eq!(client.read_close().await, closed);
+    assert_eq!(other.read_close().await, closed);
     // A client that connects again opens the session again.
     let again = server
         .connect(&format!("session={}", client.session()))
@@ -30,11 +30,11 @@ async fn a_closed_session_closes_its_sockets() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deleted_session_is_not_found() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     let session = client.session();
     test.hub().delete(&session.as_str().into()).await.unwrap();
-    assert_eq!(client.farewell().await.0, 1013);
+    assert_eq!(client.read_close().await.0, 1013);
     let refused = server.try_open("/ws", &format!("session={session}")).await;
     assert_eq!(refused.err().unwrap().status, 404);
 }
@@ -48,17 +48,17 @@ async fn a_server_that_shuts_down_closes_its_sockets() {
     let mut sessions = server.connect_sessions().await;
     ending.unwrap().cancel();
     let away = (1001, "the server ends".to_owned());
-    assert_eq!(client.farewell().await, away);
-    assert_eq!(sessions.farewell().await, away);
+    assert_eq!(client.read_close().await, away);
+    assert_eq!(sessions.read_close().await, away);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_outlives_its_sockets() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     let session = client.session();
     client.submit("flood 100").await;
-    client.until_status("running").await;
+    client.read_until_status("running").await;
     client.close().await;
     sleep(Duration::from_secs(1)).await;
     let again = server.connect(&format!("session={session}")).await;
@@ -68,11 +68,11 @@ async fn a_run_outlives_its_sockets() {
 
 #[tokio::test(start_paused = true)]
 async fn the_document_survives_a_restart() {
-    let (mut test, server) = stage();
+    let (mut test, server) = serve_agent();
     let mut client = server.connect("").await;
     for prompt in ["hello", "tool", "fail"] {
         client.submit(prompt).await;
-        client.quiet().await;
+        client.read_until_quiet().await;
     }
     let before = client.state().clone();
     let session = client.session();
@@ -88,22 +88,24 @@ async fn the_document_survives_a_restart() {
 /// A process died in the middle: nothing seems to continue, and no message is lost.
 #[tokio::test(start_paused = true)]
 async fn after_a_crash_nothing_runs() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("wait").await;
     client
-        .until(|state| state["messages"][1]["toolCalls"] != json!([]))
+        .read_until(|state| state["messages"][1]["toolCalls"] != json!([]))
         .await;
     client.submit("later").await;
-    client.until(|state| !state["messages"][2].is_null()).await;
+    client
+        .read_until(|state| !state["messages"][2].is_null())
+        .await;
     let session = client.session();
     // Another process reads the log as the first had written it by then.
-    let log = test.log_of(&session.as_str().into());
+    let log = test.log_path(&session.as_str().into());
     let written = fs::read(&log).unwrap();
     client.close().await;
     test.hub().shutdown().await;
     fs::write(&log, written).unwrap();
-    let after = test.beside();
+    let after = test.start_second();
     let server = after.serve_state();
     let mut again = server.connect(&format!("session={session}")).await;
     assert_eq!(again.text("/status"), "error");
@@ -123,7 +125,7 @@ async fn after_a_crash_nothing_runs() {
     // The session continues.
     again.submit("hello").await;
     assert_eq!(again.next().await, ReceivedFrame::State);
-    again.quiet().await;
+    again.read_until_quiet().await;
     assert_eq!(again.text("/status"), "idle");
     assert_eq!(again.messages().pop().unwrap(), "assistant complete hello");
 }

@@ -6,12 +6,12 @@ use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::sockets::stage::stage;
+use crate::sockets::stage::serve_agent;
 
 const TICK: Duration = Duration::from_millis(16);
 
 /// Returns the frames until this turn has ended, each with its time.
-async fn until_idle(client: &mut StateClient) -> Vec<(Instant, ReceivedFrame)> {
+async fn frames_until_idle(client: &mut StateClient) -> Vec<(Instant, ReceivedFrame)> {
     let mut frames = Vec::new();
     while frames.is_empty() || client.state()["status"] != "idle" {
         let frame = client.next().await;
@@ -27,10 +27,10 @@ fn now() -> Instant {
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_makes_one_frame_per_tick() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("flood 2000").await;
-    let frames = until_idle(&mut client).await;
+    let frames = frames_until_idle(&mut client).await;
     let ticks = frames.windows(2).map(|pair| pair[1].0 - pair[0].0);
     assert!(ticks.clone().all(|passed| passed >= TICK), "{ticks:?}");
     // Two thousand words in as many milliseconds.
@@ -52,14 +52,14 @@ async fn a_flood_makes_one_frame_per_tick() {
 
 #[tokio::test(start_paused = true)]
 async fn two_sockets_receive_the_same_frames_in_order() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut one = server.connect("").await;
     let session = one.session();
     let mut two = server.connect(&format!("session={session}")).await;
     assert_eq!(one.state(), two.state());
     one.submit("flood 300").await;
-    let first = until_idle(&mut one).await;
-    let second = until_idle(&mut two).await;
+    let first = frames_until_idle(&mut one).await;
+    let second = frames_until_idle(&mut two).await;
     let deltas = |frames: &[(Instant, ReceivedFrame)]| -> Vec<ReceivedFrame> {
         frames.iter().map(|(_, frame)| frame.clone()).collect()
     };
@@ -68,10 +68,10 @@ async fn two_sockets_receive_the_same_frames_in_order() {
     assert_eq!(one.state(), two.state());
     // A client that connects during a turn has the same document as the others.
     two.submit("flood 300").await;
-    two.until_status("running").await;
+    two.read_until_status("running").await;
     let mut three = server.connect(&format!("session={session}")).await;
     for client in [&mut one, &mut two, &mut three] {
-        client.quiet().await;
+        client.read_until_quiet().await;
     }
     assert_eq!(three.state(), one.state());
     assert_eq!(three.state(), two.state());
@@ -79,40 +79,40 @@ async fn two_sockets_receive_the_same_frames_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut fast = server.connect("").await;
     let session = fast.session();
     let mut slow = server
-        .narrow(1024)
+        .with_buffer_size(1024)
         .connect(&format!("session={session}"))
         .await;
     // More than the room stores for clients that are behind.
     let text = "x".repeat(20_000);
     for _ in 0..15 {
         fast.submit(&format!("say {text}")).await;
-        fast.until_status("running").await;
-        fast.until_status("idle").await;
+        fast.read_until_status("running").await;
+        fast.read_until_status("idle").await;
     }
-    let caught_up = slow.quiet().await;
+    let caught_up = slow.read_until_quiet().await;
     assert!(caught_up.len() < 6, "{} frames", caught_up.len());
     assert!(caught_up.contains(&ReceivedFrame::State), "{caught_up:?}");
     assert_eq!(slow.state(), fast.state());
     // From then on it receives deltas like the others.
     fast.submit("hello").await;
-    let frames = slow.quiet().await;
+    let frames = slow.read_until_quiet().await;
     assert!(!frames.contains(&ReceivedFrame::State), "{frames:?}");
-    fast.quiet().await;
+    fast.read_until_quiet().await;
     assert_eq!(slow.state(), fast.state());
 }
 
 /// A client that is a little behind receives everything it missed in one frame.
 #[tokio::test(start_paused = true)]
 async fn a_late_reader_gets_all_changes_in_one_frame() {
-    let (_test, server) = stage();
-    let mut client = server.narrow(256).connect("").await;
+    let (_test, server) = serve_agent();
+    let mut client = server.with_buffer_size(256).connect("").await;
     client.submit("flood 100").await;
     sleep(Duration::from_secs(5)).await;
-    let frames = client.quiet().await;
+    let frames = client.read_until_quiet().await;
     assert!(frames.len() <= 3, "{frames:?}");
     assert!(!frames.contains(&ReceivedFrame::State), "{frames:?}");
     assert_eq!(client.state()["status"], "idle");
@@ -120,12 +120,12 @@ async fn a_late_reader_gets_all_changes_in_one_frame() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_sends_no_frames() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     sleep(Duration::from_secs(600)).await;
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
     client.command(json!({"type": "cancel"})).await;
     client.send(json!([])).await;
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
     assert_eq!(client.state()["messages"], Value::Array(Vec::new()));
 }

@@ -7,12 +7,12 @@ use serde_json::json;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::sockets::stage::{agent, stage};
+use crate::sockets::stage::{agent, serve_agent};
 
 /// Checks that the session still works after an error.
-async fn goes_on(client: &mut StateClient) {
+async fn check_still_works(client: &mut StateClient) {
     client.submit("still here").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(
         client.messages().pop().unwrap(),
         "assistant complete still here"
@@ -21,7 +21,7 @@ async fn goes_on(client: &mut StateClient) {
 
 #[tokio::test(start_paused = true)]
 async fn bad_input_is_rejected_and_changes_nothing() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     let mut other = server
         .connect(&format!("session={}", client.session()))
@@ -62,37 +62,42 @@ async fn bad_input_is_rejected_and_changes_nothing() {
         ),
     ] {
         client.send_raw(frame).await;
-        let refused = client.refused().await;
+        let refused = client.read_error().await;
         assert!(refused.starts_with(words), "{frame}: {refused}");
     }
     let deep = "[".repeat(200_000);
     client.send_raw(&deep).await;
-    assert!(client.refused().await.starts_with("the frame is not JSON"));
+    assert!(
+        client
+            .read_error()
+            .await
+            .starts_with("the frame is not JSON")
+    );
     let many = vec![json!({"type": "cancel"}); 65];
     client.send(json!(many)).await;
     assert_eq!(
-        client.refused().await,
+        client.read_error().await,
         "the frame has more than 64 commands; send them in several"
     );
     // Valid commands in a frame are executed, whatever is beside them.
     let frame = r#"{"type":"commands","commands":[{"type":"no"},{"type":"submit","prompt":"hi"}]}"#;
     client.send_raw(frame).await;
-    client.refused().await;
-    client.quiet().await;
+    client.read_error().await;
+    client.read_until_quiet().await;
     assert_eq!(client.messages().len(), 2);
     // Other clients receive nothing of these errors.
-    other.quiet().await;
+    other.read_until_quiet().await;
     assert_eq!(other.state(), client.state());
-    goes_on(&mut client).await;
+    check_still_works(&mut client).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_binary_message_closes_the_socket() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.send_message(Message::binary(vec![1, 2, 3])).await;
     let farewell = (1003, "send text, one message in a frame".to_owned());
-    assert_eq!(client.farewell().await, farewell);
+    assert_eq!(client.read_close().await, farewell);
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,10 +106,10 @@ async fn a_message_that_is_too_long_closes_the_socket() {
     let server = test.serve_state_with(|config| config.message_bytes = 1000);
     let mut client = server.connect("").await;
     client.submit(&"x".repeat(900)).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.send_raw(&"x".repeat(1001)).await;
     let farewell = (1009, "the message is longer than what is read".to_owned());
-    assert_eq!(client.farewell().await, farewell);
+    assert_eq!(client.read_close().await, farewell);
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +133,7 @@ async fn too_many_messages_close_the_socket() {
     let mut other = server
         .connect(&format!("session={}", client.session()))
         .await;
-    goes_on(&mut other).await;
+    check_still_works(&mut other).await;
 }
 
 /// Errors are sent one after the other, and a client that does not read them is not read meanwhile.
@@ -137,7 +142,7 @@ async fn a_client_that_does_not_read_is_not_read() {
     const MANY: usize = 10_000;
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.messages_per_second = u32::MAX);
-    let mut client = server.narrow(1024).connect("").await;
+    let mut client = server.with_buffer_size(1024).connect("").await;
     let mut sent = 0;
     while sent < MANY {
         let bad = client.send_message(Message::text("{"));
@@ -149,11 +154,11 @@ async fn a_client_that_does_not_read_is_not_read() {
     assert!(sent < 500, "{sent}");
     // No error is lost; the one in progress is sent when the client can send again.
     for _ in 0..sent {
-        client.refused().await;
+        client.read_error().await;
     }
     client.command(json!({"type": "cancel"})).await;
-    client.refused().await;
-    goes_on(&mut client).await;
+    client.read_error().await;
+    check_still_works(&mut client).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,13 +177,13 @@ async fn a_connection_above_the_limit_is_rejected() {
 /// The sessions of another principal do not exist for a client.
 #[tokio::test(start_paused = true)]
 async fn principals_do_not_see_each_other() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("tool").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let session = client.session();
     let call = client.text("/messages/1/toolCalls/0/id").to_owned();
-    let mallory = server.of(Some("mallory"));
+    let mallory = server.for_principal(Some("mallory"));
     let query = format!("session={session}");
     let refused = mallory.try_open("/ws", &query).await.err().unwrap();
     assert_eq!(refused.status, 404);
@@ -192,17 +197,26 @@ async fn principals_do_not_see_each_other() {
     ] {
         assert_eq!(server.get(&target).await.status, 200, "{target}");
         assert_eq!(mallory.get(&target).await.status, 404, "{target}");
-        assert_eq!(server.of(None).get(&target).await.status, 401, "{target}");
+        assert_eq!(
+            server.for_principal(None).get(&target).await.status,
+            401,
+            "{target}"
+        );
     }
     let mut theirs = mallory.connect("").await;
     theirs
         .command(json!({"type": "resume", "sessionId": session}))
         .await;
-    theirs.refused().await;
+    theirs.read_error().await;
     let listed = mallory.connect_sessions().await;
     assert_eq!(listed.state()["sessions"].as_array().unwrap().len(), 1);
     for path in ["/ws", "/ws/sessions"] {
-        let nobody = server.of(None).try_open(path, "").await.err().unwrap();
+        let nobody = server
+            .for_principal(None)
+            .try_open(path, "")
+            .await
+            .err()
+            .unwrap();
         assert_eq!(nobody.status, 401);
         assert_eq!(nobody.body, r#"{"error":"a token is needed"}"#);
     }
@@ -210,7 +224,7 @@ async fn principals_do_not_see_each_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_query_is_rejected_before_the_upgrade() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     for (query, status, words) in [
         ("session=nothing", 404, "there is no such session"),
         ("session=a%2F..%2Fb", 404, "there is no such session"),

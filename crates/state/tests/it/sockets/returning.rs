@@ -10,14 +10,14 @@ use harn_runtime::NewSession;
 use harn_state::SessionMemory;
 use harn_testkit::{StateServer, TestHub};
 
-use crate::sockets::stage::{agent, stage};
+use crate::sockets::stage::{agent, serve_agent};
 
 /// A memory that outlives the server, and whose content tests may set.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<(String, PathBuf, SessionId)>>>);
 
 impl SessionMemory for Notes {
-    fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
+    fn last_session(&self, principal: &Principal, directory: &Path) -> Option<SessionId> {
         let notes = self.0.lock().unwrap();
         let mut notes = notes.iter().rev();
         let note = notes.find(|(whose, at, _)| whose == principal.as_str() && at == directory);
@@ -30,17 +30,17 @@ impl SessionMemory for Notes {
     }
 }
 
-fn served(test: &TestHub, notes: &Notes) -> StateServer {
+fn serve_with_memory(test: &TestHub, notes: &Notes) -> StateServer {
     test.serve_state_with(|config| config.memory = Arc::new(notes.clone()))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reconnects_returns_to_its_session() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     let session = client.session();
     client.submit("hello").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let shown = client.messages();
     assert_eq!(shown.len(), 2);
     client.close().await;
@@ -57,14 +57,14 @@ async fn a_client_that_reconnects_returns_to_its_session() {
 
 #[tokio::test(start_paused = true)]
 async fn concurrent_clients_get_the_same_session() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let (one, two) = tokio::join!(server.connect(""), server.connect(""));
     assert_eq!(one.session(), two.session());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_session_is_created_on_request() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let plain = server.connect("").await.session();
     let new = server.connect("session=new").await.session();
     assert_ne!(new, plain);
@@ -75,11 +75,11 @@ async fn a_new_session_is_created_on_request() {
 
 #[tokio::test(start_paused = true)]
 async fn each_principal_has_its_own_session_in_each_directory() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let elsewhere = test.workspace().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let elsewhere = format!("cwd={}", elsewhere.display());
-    let ann = server.of(Some("ann"));
+    let ann = server.for_principal(Some("ann"));
     let sessions = [
         server.connect("").await.session(),
         server.connect(&elsewhere).await.session(),
@@ -103,7 +103,7 @@ async fn each_principal_has_its_own_session_in_each_directory() {
 /// A client never returns to a session of others, even if it is the newest of the directory.
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_return_to_the_session_of_an_editor() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let new = || NewSession {
         cwd: test.workspace(),
         additional_directories: Vec::new(),
@@ -117,7 +117,7 @@ async fn a_client_does_not_return_to_the_session_of_an_editor() {
     let resume = serde_json::json!({"type": "resume", "sessionId": after.id().as_str()});
     client.command(resume).await;
     client
-        .until(|state| state["session"]["id"] == after.id().as_str())
+        .read_until(|state| state["session"]["id"] == after.id().as_str())
         .await;
     client.close().await;
     assert_eq!(server.connect("").await.session(), own);
@@ -125,7 +125,7 @@ async fn a_client_does_not_return_to_the_session_of_an_editor() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deleted_session_is_replaced() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let first = server.connect("").await;
     let gone = first.session();
     first.close().await;
@@ -142,11 +142,11 @@ async fn a_deleted_session_is_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_does_not_return_to_an_archived_session() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut first = server.connect("").await;
     let archived = first.session();
     first.submit("hello").await;
-    first.quiet().await;
+    first.read_until_quiet().await;
     first.close().await;
     test.hub().archive(&archived.as_str().into()).await.unwrap();
     let next = server.connect("").await.session();
@@ -158,13 +158,13 @@ async fn a_client_does_not_return_to_an_archived_session() {
 async fn the_memory_outlives_the_server() {
     let notes = Notes::default();
     let mut test = TestHub::new(agent());
-    let mut client = served(&test, &notes).connect("").await;
+    let mut client = serve_with_memory(&test, &notes).connect("").await;
     let session = client.session();
     client.submit("hello").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.close().await;
     test.restart().await;
-    let client = served(&test, &notes).connect("").await;
+    let client = serve_with_memory(&test, &notes).connect("").await;
     assert_eq!(client.session(), session);
     assert_eq!(client.messages().len(), 2);
 }
@@ -174,10 +174,10 @@ async fn the_memory_outlives_the_server() {
 async fn a_session_that_is_open_in_another_process_is_not_used() {
     let notes = Notes::default();
     let test = TestHub::new(agent());
-    let server = served(&test, &notes);
+    let server = serve_with_memory(&test, &notes);
     let here = server.connect("").await.session();
-    let beside = test.beside();
-    let other = served(&beside, &notes);
+    let beside = test.start_second();
+    let other = serve_with_memory(&beside, &notes);
     let there = other.connect("").await.session();
     assert_ne!(there, here);
     assert_eq!(notes.0.lock().unwrap().len(), 2);
@@ -199,7 +199,7 @@ async fn a_wrong_memory_is_ignored() {
     let other = test.hub().create(new).await.unwrap();
     for wrong in [other.id().as_str(), "nothing", "../../etc/passwd", ""] {
         notes.remember(&owner, &test.workspace(), &wrong.into());
-        let session = served(&test, &notes).connect("").await.session();
+        let session = serve_with_memory(&test, &notes).connect("").await.session();
         assert_ne!(session, wrong);
     }
 }

@@ -6,7 +6,7 @@ use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::sockets::stage::stage;
+use crate::sockets::stage::serve_agent;
 
 fn rows(client: &StateClient) -> Vec<(String, String)> {
     let rows = client.state()["sessions"].as_array().unwrap().iter();
@@ -17,49 +17,52 @@ fn rows(client: &StateClient) -> Vec<(String, String)> {
 
 #[tokio::test(start_paused = true)]
 async fn rows_follow_their_sessions() {
-    let (test, server) = stage();
+    let (test, server) = serve_agent();
     let mut list = server.connect_sessions().await;
     assert_eq!(rows(&list), []);
     let mut client = server.connect("client=ann").await;
     let session = client.session();
-    list.until(|state| state["sessions"] != json!([])).await;
+    list.read_until(|state| state["sessions"] != json!([]))
+        .await;
     assert_eq!(rows(&list), [(session.clone(), "idle".to_owned())]);
-    list.until(|state| state["sessions"][0]["controller"] == "ann")
+    list.read_until(|state| state["sessions"][0]["controller"] == "ann")
         .await;
     assert_eq!(list.state()["sessions"][0]["clients"], 1);
     client.submit("ask").await;
-    client.until(|state| state["approvals"] != json!([])).await;
-    list.until(|state| state["sessions"][0]["status"] == "waiting")
+    client
+        .read_until(|state| state["approvals"] != json!([]))
+        .await;
+    list.read_until(|state| state["sessions"][0]["status"] == "waiting")
         .await;
     client.command(json!({"type": "cancel"})).await;
-    client.quiet().await;
-    list.until(|state| state["sessions"][0]["status"] == "idle")
+    client.read_until_quiet().await;
+    list.read_until(|state| state["sessions"][0]["status"] == "idle")
         .await;
     client.submit("wait").await;
-    client.until_status("running").await;
-    list.until(|state| state["sessions"][0]["status"] == "running")
+    client.read_until_status("running").await;
+    list.read_until(|state| state["sessions"][0]["status"] == "running")
         .await;
     client.command(json!({"type": "cancel"})).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     client.submit("fail").await;
-    client.until_status("error").await;
-    list.until(|state| state["sessions"][0]["status"] == "error")
+    client.read_until_status("error").await;
+    list.read_until(|state| state["sessions"][0]["status"] == "error")
         .await;
     client.submit("hello").await;
-    list.until(|state| state["sessions"][0]["status"] == "idle")
+    list.read_until(|state| state["sessions"][0]["status"] == "idle")
         .await;
     // The session that changed last is first.
     test.clock().advance(Duration::from_secs(5));
     let other = server.connect("session=new").await;
-    list.until(|state| state["sessions"].as_array().unwrap().len() == 2)
+    list.read_until(|state| state["sessions"].as_array().unwrap().len() == 2)
         .await;
     assert_eq!(rows(&list)[0].0, other.session());
     test.hub().delete(&other.session().into()).await.unwrap();
-    list.until(|state| state["sessions"].as_array().unwrap().len() == 1)
+    list.read_until(|state| state["sessions"].as_array().unwrap().len() == 1)
         .await;
     test.hub().close(&session.as_str().into()).await;
-    client.farewell().await;
-    list.until(|state| state["sessions"][0]["status"] == "closed")
+    client.read_close().await;
+    list.read_until(|state| state["sessions"][0]["status"] == "closed")
         .await;
     assert_eq!(list.state()["sessions"][0]["controller"], json!(null));
 }
@@ -67,11 +70,11 @@ async fn rows_follow_their_sessions() {
 /// A restart closes every session. The next turn that succeeds clears the mark.
 #[tokio::test(start_paused = true)]
 async fn a_failed_session_is_marked_after_a_restart() {
-    let (mut test, server) = stage();
+    let (mut test, server) = serve_agent();
     let mut client = server.connect("").await;
     let session = client.session();
     client.submit("fail").await;
-    client.until_status("error").await;
+    client.read_until_status("error").await;
     drop((client, server));
     test.restart().await;
     let server = test.serve_state();
@@ -79,7 +82,7 @@ async fn a_failed_session_is_marked_after_a_restart() {
     assert_eq!(rows(&list), [(session.clone(), "error".to_owned())]);
     let mut client = server.connect(&format!("session={session}")).await;
     client.submit("hello").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     drop((client, list, server));
     test.restart().await;
     let server = test.serve_state();
@@ -89,7 +92,7 @@ async fn a_failed_session_is_marked_after_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn the_list_names_the_directory_of_new_sessions_and_examples() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let list = server.connect_sessions().await;
     let made = server.connect("").await;
     assert_eq!(list.state()["cwd"], made.state()["session"]["cwd"]);
@@ -98,11 +101,11 @@ async fn the_list_names_the_directory_of_new_sessions_and_examples() {
 
 #[tokio::test(start_paused = true)]
 async fn the_list_accepts_no_commands() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut list = server.connect_sessions().await;
     list.send_message(Message::text("{}")).await;
     let farewell = (1008, "this document takes no commands".to_owned());
-    assert_eq!(list.farewell().await, farewell);
+    assert_eq!(list.read_close().await, farewell);
     let mut list = server.connect_sessions().await;
-    assert_eq!(list.quiet().await, Vec::<ReceivedFrame>::new());
+    assert_eq!(list.read_until_quiet().await, Vec::<ReceivedFrame>::new());
 }

@@ -3,7 +3,7 @@
 use harn_testkit::ReceivedFrame;
 use serde_json::{Value, json};
 
-use crate::sockets::stage::stage;
+use crate::sockets::stage::serve_agent;
 
 fn configure(config: Value) -> Value {
     json!({"type": "configure", "config": config})
@@ -11,7 +11,7 @@ fn configure(config: Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_sets_mode_title_and_options() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     let modes = client.state()["session"]["modes"]
         .as_array()
@@ -21,13 +21,13 @@ async fn a_client_sets_mode_title_and_options() {
     let other = modes.iter().find(|it| it["id"] != mode.as_str()).unwrap();
     let config = json!({"permissionMode": other["id"], "title": "Mine", "depth": 2, "model": null});
     client.command(configure(config)).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.state()["session"]["mode"], other["id"]);
     assert_eq!(client.text("/session/title"), "Mine");
     assert_eq!(client.text("/session/options/0/value"), "2");
     client.command(configure(json!({"depth": true}))).await;
     client
-        .until(|state| state["session"]["options"][0]["value"] == "true")
+        .read_until(|state| state["session"]["options"][0]["value"] == "true")
         .await;
     assert_eq!(client.text("/session/commands/0/name"), "go");
     assert_eq!(client.text("/session/commands/0/hint"), "where to");
@@ -35,7 +35,7 @@ async fn a_client_sets_mode_title_and_options() {
 
 #[tokio::test(start_paused = true)]
 async fn unknown_settings_are_rejected_by_name() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     for (config, words) in [
         (
@@ -61,18 +61,18 @@ async fn unknown_settings_are_rejected_by_name() {
         ),
     ] {
         client.command(configure(config)).await;
-        let refused = client.refused().await;
+        let refused = client.read_error().await;
         assert!(refused.starts_with(words), "{refused}");
     }
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_socket_switches_to_another_session() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut other = server.connect("client=bob").await;
     other.submit("theirs").await;
-    other.quiet().await;
+    other.read_until_quiet().await;
     let mut client = server.connect("session=new&client=ann").await;
     let first = client.session();
     let there = other.session();
@@ -82,8 +82,8 @@ async fn a_socket_switches_to_another_session() {
         .await;
     assert_eq!(client.next().await, ReceivedFrame::State);
     assert_eq!(client.session(), there);
-    client.quiet().await;
-    other.quiet().await;
+    client.read_until_quiet().await;
+    other.read_until_quiet().await;
     assert_eq!(client.state(), other.state());
     assert_eq!(client.state()["controller"], "bob");
     // It has left its first session.
@@ -92,14 +92,14 @@ async fn a_socket_switches_to_another_session() {
     assert_eq!(back.state()["clients"].as_array().unwrap().len(), 1);
     // It receives what happens in its new session.
     other.submit("more").await;
-    other.quiet().await;
-    client.quiet().await;
+    other.read_until_quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.state(), other.state());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_socket_switches_its_session_and_sends_a_prompt() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let other = server.connect("").await;
     let there = other.session();
     other.close().await;
@@ -108,9 +108,9 @@ async fn a_socket_switches_its_session_and_sends_a_prompt() {
         .command(json!({"type": "resume", "sessionId": there, "prompt": "hello"}))
         .await;
     client
-        .until(|state| state["session"]["id"] == there.as_str())
+        .read_until(|state| state["session"]["id"] == there.as_str())
         .await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(
         client.messages(),
         ["user complete hello", "assistant complete hello"]
@@ -119,26 +119,26 @@ async fn a_socket_switches_its_session_and_sends_a_prompt() {
     client
         .command(json!({"type": "resume", "sessionId": there, "prompt": "  "}))
         .await;
-    assert_eq!(client.quiet().await, [ReceivedFrame::State]);
+    assert_eq!(client.read_until_quiet().await, [ReceivedFrame::State]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_socket_stays_if_the_other_session_does_not_exist() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     let session = client.session();
     for nowhere in ["nothing", "", "../etc", "a/b"] {
         client
             .command(json!({"type": "resume", "sessionId": nowhere, "prompt": "hello"}))
             .await;
-        let refused = client.refused().await;
+        let refused = client.read_error().await;
         assert_eq!(
             refused,
             "there is no such session; /ws/sessions has them all"
         );
     }
     client.submit("here").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(client.session(), session);
     assert_eq!(client.messages().len(), 2);
 }

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 /// Longer than clients wait between two frames.
 const A_WHILE: Duration = Duration::from_millis(20);
 
-pub(crate) fn stage() -> (TestHub, StateServer) {
+pub(crate) fn serve_agent() -> (TestHub, StateServer) {
     let test = TestHub::new(agent());
     let server = test.serve_state();
     (test, server)
@@ -51,7 +51,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
                 sleep(Duration::from_millis(1)).await;
             }
         }
-        "wait" => return listen(cx).await,
+        "wait" => return work_until_stopped(cx).await,
         "tool" => {
             let tests = cx.tool("run_tests").kind(ToolKind::Search);
             let tests = tests.title("Run the tests").start().await?;
@@ -82,7 +82,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
             cx.say(format!("launch: {}", verdict.approved)).await?;
         }
         "escalation" => {
-            let help = cx.escalation("The disk is full").to("on-call").ask();
+            let help = cx.escalation("The disk is full").assignee("on-call").ask();
             cx.say(format!("taken over: {}", help.await?.accepted))
                 .await?;
         }
@@ -101,7 +101,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
 }
 
 /// Works until it is cancelled or receives `enough`, and repeats the messages it receives meanwhile.
-async fn listen(cx: &TurnContext) -> Result<StopReason, AgentError> {
+async fn work_until_stopped(cx: &TurnContext) -> Result<StopReason, AgentError> {
     cx.say("Working.").await?;
     cx.tool("look").kind(ToolKind::Search).start().await?;
     loop {

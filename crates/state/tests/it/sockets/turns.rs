@@ -3,7 +3,7 @@
 use harn_testkit::StateClient;
 use serde_json::json;
 
-use crate::sockets::stage::stage;
+use crate::sockets::stage::serve_agent;
 
 async fn steer(client: &mut StateClient, message: &str) {
     client
@@ -13,19 +13,19 @@ async fn steer(client: &mut StateClient, message: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_answered() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("hello there").await;
-    client.until_status("running").await;
+    client.read_until_status("running").await;
     assert_eq!(
         client.messages(),
         ["user complete hello there", "assistant pending "]
     );
     client
-        .until(|state| state["messages"][1]["content"] == "hello ")
+        .read_until(|state| state["messages"][1]["content"] == "hello ")
         .await;
     assert_eq!(client.text("/messages/1/status"), "streaming");
-    client.until_status("idle").await;
+    client.read_until_status("idle").await;
     assert_eq!(
         client.messages(),
         [
@@ -37,15 +37,17 @@ async fn a_prompt_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_queued_and_a_cancel_stops_one_turn() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("wait").await;
     client
-        .until(|state| state["messages"][1]["toolCalls"] != json!([]))
+        .read_until(|state| state["messages"][1]["toolCalls"] != json!([]))
         .await;
     client.submit("second").await;
     client.submit("third").await;
-    client.until(|state| !state["messages"][3].is_null()).await;
+    client
+        .read_until(|state| !state["messages"][3].is_null())
+        .await;
     assert_eq!(
         client.messages(),
         [
@@ -56,7 +58,7 @@ async fn a_prompt_is_queued_and_a_cancel_stops_one_turn() {
         ]
     );
     client.command(json!({"type": "cancel"})).await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(
         client.messages(),
         [
@@ -74,12 +76,12 @@ async fn a_prompt_is_queued_and_a_cancel_stops_one_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_steering_message_reaches_the_agent() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("client=ann").await;
     client.submit("wait").await;
-    client.until_status("running").await;
+    client.read_until_status("running").await;
     steer(&mut client, "look left").await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     let pending = client.messages();
     assert_eq!(
         pending,
@@ -94,17 +96,17 @@ async fn a_steering_message_reaches_the_agent() {
     assert_eq!(client.text("/messages/2/author"), "ann");
     assert_eq!(client.state()["messages"][0]["steer"], false);
     steer(&mut client, "enough").await;
-    client.until_status("idle").await;
+    client.read_until_status("idle").await;
 }
 
 /// No message is lost.
 #[tokio::test(start_paused = true)]
 async fn a_steering_message_without_a_turn_is_a_prompt() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     steer(&mut client, "hello").await;
-    client.until_status("running").await;
-    client.until_status("idle").await;
+    client.read_until_status("running").await;
+    client.read_until_status("idle").await;
     assert_eq!(
         client.messages(),
         ["user complete hello", "assistant complete hello"]
@@ -114,13 +116,17 @@ async fn a_steering_message_without_a_turn_is_a_prompt() {
 
 #[tokio::test(start_paused = true)]
 async fn queued_messages_can_be_withdrawn() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("ask").await;
-    client.until(|state| state["approvals"] != json!([])).await;
+    client
+        .read_until(|state| state["approvals"] != json!([]))
+        .await;
     client.submit("later").await;
     steer(&mut client, "meanwhile").await;
-    client.until(|state| !state["messages"][3].is_null()).await;
+    client
+        .read_until(|state| !state["messages"][3].is_null())
+        .await;
     let of = |client: &StateClient, text: &str| {
         let messages = client.state()["messages"].as_array().unwrap().clone();
         messages
@@ -134,7 +140,7 @@ async fn queued_messages_can_be_withdrawn() {
         client
             .command(json!({"type": "withdraw", "messageId": waits["id"]}))
             .await;
-        client.quiet().await;
+        client.read_until_quiet().await;
         assert_eq!(of(&client, text)["status"], "error");
     }
     // A second withdrawal changes nothing.
@@ -142,13 +148,13 @@ async fn queued_messages_can_be_withdrawn() {
     client
         .command(json!({"type": "withdraw", "messageId": gone["id"]}))
         .await;
-    assert_eq!(client.quiet().await, []);
+    assert_eq!(client.read_until_quiet().await, []);
     client
         .command(json!({"type": "withdraw", "messageId": "nothing"}))
         .await;
-    assert_eq!(client.refused().await, "no pending message has this id");
+    assert_eq!(client.read_error().await, "no pending message has this id");
     client.command(json!({"type": "cancel"})).await;
-    client.until_status("idle").await;
+    client.read_until_status("idle").await;
     assert!(
         !client
             .messages()
@@ -159,14 +165,14 @@ async fn queued_messages_can_be_withdrawn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_shows_its_output_as_it_grows() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("tool").await;
     client
-        .until(|state| state["messages"][1]["toolCalls"][0]["output"] == "one")
+        .read_until(|state| state["messages"][1]["toolCalls"][0]["output"] == "one")
         .await;
     assert_eq!(client.text("/messages/1/toolCalls/0/status"), "running");
-    client.until_status("idle").await;
+    client.read_until_status("idle").await;
     let call = &client.state()["messages"][1]["toolCalls"][0];
     assert_eq!(call["output"], "one\ntwo\nthree");
     assert_eq!(call["status"], "complete");
@@ -180,10 +186,10 @@ async fn a_tool_shows_its_output_as_it_grows() {
 /// anything.
 #[tokio::test(start_paused = true)]
 async fn an_error_is_cleared_by_the_next_run() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.submit("fail").await;
-    client.until_status("error").await;
+    client.read_until_status("error").await;
     assert_eq!(client.text("/error"), "the model is not reachable");
     assert_eq!(client.messages()[1], "assistant error Let me look");
     client.submit("hello").await;
@@ -191,12 +197,12 @@ async fn an_error_is_cleared_by_the_next_run() {
     assert_eq!(first, harn_testkit::ReceivedFrame::State);
     assert_eq!(client.text("/status"), "running");
     assert!(client.state().get("error").is_none());
-    client.until_status("idle").await;
+    client.read_until_status("idle").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn commands_of_a_frame_are_executed_in_order() {
-    let (_test, server) = stage();
+    let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client
         .send(json!([
@@ -205,7 +211,7 @@ async fn commands_of_a_frame_are_executed_in_order() {
             {"type": "configure", "config": {"title": "Both"}},
         ]))
         .await;
-    client.quiet().await;
+    client.read_until_quiet().await;
     assert_eq!(
         client.messages(),
         [

@@ -11,9 +11,9 @@ use ratatui::{
     text::{Line, Span},
 };
 
-pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::QuestionView};
+pub(super) use self::{help::LINES as HELP_LINES, picker::draw_picker, question::QuestionView};
 use super::{
-    measure::{cut, tame_line, width},
+    measure::{cut, escape_line, width},
     state::AttachScreen,
 };
 use crate::paint::PaintStyle;
@@ -30,12 +30,12 @@ pub(super) struct LayoutAreas {
     keys: Rect,
 }
 
-pub(super) fn sight(screen: &AttachScreen) -> QuestionView {
-    question::sight(screen, areas(screen).question)
+pub(super) fn question_view(screen: &AttachScreen) -> QuestionView {
+    question::lay_out_question(screen, divide_screen(screen).question)
 }
 
 /// Divides the screen. The status and the prompt have priority, then the question, then the rest.
-pub(super) fn areas(screen: &AttachScreen) -> LayoutAreas {
+pub(super) fn divide_screen(screen: &AttachScreen) -> LayoutAreas {
     let (columns, rows) = screen.size;
     let mut left = rows;
     let mut take = |wanted: u16, spare: u16| {
@@ -44,9 +44,9 @@ pub(super) fn areas(screen: &AttachScreen) -> LayoutAreas {
         taken
     };
     let status = take(1, 0);
-    let question = question::height(screen, columns);
-    let least = question::least(question);
-    let typed = screen.prompt.shown(prompt_columns(columns)).0.len();
+    let question = question::needed_height(screen, columns);
+    let least = question::min_height(question);
+    let typed = screen.prompt.wrapped_lines(prompt_columns(columns)).0.len();
     let tallest = if question > 0 && rows < ROOMY { 1 } else { 5 };
     let prompt = take(u16::try_from(typed).unwrap_or(u16::MAX).min(tallest), 1);
     let keys = take(1, least.max(2));
@@ -81,33 +81,33 @@ fn prompt_columns(columns: u16) -> usize {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &AttachScreen) {
-    let areas = areas(screen);
+    let areas = divide_screen(screen);
     let transcript = match screen.help {
         Some(from) => {
             let lines = help::lines(areas.transcript, screen).into_iter();
             lines.skip(from).collect()
         }
-        None => screen.in_sight(usize::from(areas.transcript.height)),
+        None => screen.visible_lines(usize::from(areas.transcript.height)),
     };
-    put(frame, areas.transcript, transcript);
-    put(frame, areas.waiting, waiting(screen, areas.waiting));
-    let question = question::sight(screen, areas.question).lines;
-    put(frame, areas.question, question);
+    draw_lines(frame, areas.transcript, transcript);
+    draw_lines(frame, areas.waiting, waiting_lines(screen, areas.waiting));
+    let question = question::lay_out_question(screen, areas.question).lines;
+    draw_lines(frame, areas.question, question);
     if let Some(notice) = &screen.notice {
         let notice = cut(notice, usize::from(areas.notice.width));
-        put(
+        draw_lines(
             frame,
             areas.notice,
             vec![Line::styled(notice, PaintStyle::Yellow)],
         );
     }
-    put(frame, areas.status, vec![status::line(screen)]);
-    prompt(frame, screen, areas.prompt);
-    put(frame, areas.keys, vec![status::keys(screen)]);
+    draw_lines(frame, areas.status, vec![status::line(screen)]);
+    draw_prompt(frame, screen, areas.prompt);
+    draw_lines(frame, areas.keys, vec![status::keys(screen)]);
 }
 
 /// Draws lines into an area, from its top.
-fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
+fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
     // The terminal may have been resized; the next frame has the new size.
     let area = area.intersection(frame.area());
     let buffer = frame.buffer_mut();
@@ -117,7 +117,7 @@ fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
 }
 
 /// Returns lines for the messages that have not reached the agent.
-fn waiting(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
+fn waiting_lines(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
     let sent = screen.sent.iter().map(|(_, text)| ("sent", text.as_str()));
     let waiting = screen.waiting.iter().map(|waiting| {
         let how = match waiting.steer {
@@ -132,7 +132,7 @@ fn waiting(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
     let room = usize::from(area.height);
     let more = all.len().saturating_sub(room);
     let line = |(how, text): &(&str, &str)| {
-        let line = format!("{how}: {}", tame_line(text));
+        let line = format!("{how}: {}", escape_line(text));
         Line::styled(cut(&line, usize::from(area.width)), PaintStyle::Dim)
     };
     let mut lines: Vec<_> = all.iter().take(room).map(line).collect();
@@ -143,14 +143,14 @@ fn waiting(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
     lines
 }
 
-fn prompt(frame: &mut Frame<'_>, screen: &AttachScreen, area: Rect) {
+fn draw_prompt(frame: &mut Frame<'_>, screen: &AttachScreen, area: Rect) {
     let area = area.intersection(frame.area());
     if area.is_empty() {
         return;
     }
-    let types = screen.in_control() && screen.ended.is_none();
+    let types = screen.is_controller() && screen.ended.is_none();
     let columns = prompt_columns(area.width);
-    let (lines, (column, row)) = screen.prompt.shown(columns);
+    let (lines, (column, row)) = screen.prompt.wrapped_lines(columns);
     let height = usize::from(area.height);
     // The line with the cursor is visible.
     let from = (row + 1).saturating_sub(height);
@@ -171,7 +171,7 @@ fn prompt(frame: &mut Frame<'_>, screen: &AttachScreen, area: Rect) {
         let hint = Span::styled(hint, PaintStyle::Dim);
         shown = vec![Line::from(vec![Span::styled(SIGN, look), hint])];
     }
-    put(frame, area, shown);
+    draw_lines(frame, area, shown);
     if types && (!screen.answering || screen.types_answer()) {
         let x = area.x + u16::try_from(column + width(SIGN)).unwrap_or(u16::MAX);
         let y = area.y + u16::try_from(row - from).unwrap_or(u16::MAX);

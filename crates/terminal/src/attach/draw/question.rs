@@ -7,7 +7,7 @@ use ratatui::{
 
 use crate::{
     attach::{
-        measure::{cut, tame, width, wrap},
+        measure::{cut, escape_text, width, wrap},
         question::ShownQuestion,
         state::AttachScreen,
     },
@@ -21,17 +21,18 @@ const LEAST: (usize, usize) = (12, 3);
 const BESIDE_ANSWERS: usize = 3;
 
 /// Returns the number of lines that the whole question needs.
-pub(super) fn height(screen: &AttachScreen, columns: u16) -> u16 {
+pub(super) fn needed_height(screen: &AttachScreen, columns: u16) -> u16 {
     let Some((question, _)) = screen.question() else {
         return 0;
     };
     let columns = usize::from(columns);
-    let lines = body(question, columns).len() + 1 + options(question, |_| false, columns).len();
+    let lines =
+        body(question, columns).len() + 1 + option_lines(question, |_| false, columns).len();
     u16::try_from(lines).unwrap_or(u16::MAX)
 }
 
 /// Returns the number of lines that the question gets before other areas.
-pub(super) fn least(wanted: u16) -> u16 {
+pub(super) fn min_height(wanted: u16) -> u16 {
     wanted.min(LEAST.1 as u16)
 }
 
@@ -54,7 +55,7 @@ fn body(question: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
         (width(&question.title) > columns).then(|| (PaintStyle::Bold, question.title.clone()));
     let lines = whole.iter().chain(&question.body).flat_map(|(look, text)| {
         let line = move |line| Line::from(vec![Span::raw("  "), Span::styled(line, *look)]);
-        wrap(&tame(text), columns).into_iter().map(line)
+        wrap(&escape_text(text), columns).into_iter().map(line)
     });
     lines.collect()
 }
@@ -62,13 +63,13 @@ fn body(question: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
 /// Lays the question out in an area. With enough space the answers stay visible and the body scrolls above them;
 /// else everything scrolls together. Hidden lines are counted, and an answer that is not completely visible has
 /// no key.
-pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionView {
+pub(in crate::attach) fn lay_out_question(screen: &AttachScreen, area: Rect) -> QuestionView {
     let Some((question, answerable)) = screen.question() else {
         return QuestionView::default();
     };
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let body = body(question, columns);
-    let places: Vec<usize> = options(question, |_| false, columns)
+    let places: Vec<usize> = option_lines(question, |_| false, columns)
         .into_iter()
         .map(|(at, _)| at)
         .collect();
@@ -107,7 +108,7 @@ pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionVie
     let answers: Vec<_> = answers.collect();
     let shown = body.len();
     let counts = |answer: usize| answerable && answers.contains(&answer);
-    let options = options(question, counts, columns);
+    let options = option_lines(question, counts, columns);
     let rest = body.into_iter().chain(options.into_iter().map(|it| it.1));
     let mut below = Vec::new();
     for (at, line) in rest.enumerate().filter(|(at, _)| !hidden(*at)) {
@@ -116,9 +117,12 @@ pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionVie
     }
     if last > 0 {
         let more = match (from, last - from) {
-            (0, below) => format!("  ↓ {} not shown", counted(below)),
-            (above, 0) => format!("  ↑ {} above", counted(above)),
-            (above, below) => format!("  ↑ {} above, ↓ {below} not shown", counted(above)),
+            (0, below) => format!("  ↓ {} not shown", format_line_count(below)),
+            (above, 0) => format!("  ↑ {} above", format_line_count(above)),
+            (above, below) => format!(
+                "  ↑ {} above, ↓ {below} not shown",
+                format_line_count(above)
+            ),
         };
         lines.push(Line::styled(cut(&more, columns), PaintStyle::Yellow));
     }
@@ -131,7 +135,7 @@ pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionVie
     }
 }
 
-fn counted(lines: usize) -> String {
+fn format_line_count(lines: usize) -> String {
     match lines {
         1 => "1 line".to_owned(),
         lines => format!("{lines} lines"),
@@ -157,7 +161,7 @@ fn head(screen: &AttachScreen, question: &ShownQuestion, columns: usize) -> Line
 
 /// Returns the lines of the answers, each with the index of its answer. A key that does not work now is not
 /// shown.
-fn options(
+fn option_lines(
     question: &ShownQuestion,
     counts: impl Fn(usize) -> bool,
     columns: usize,

@@ -11,7 +11,7 @@ use ratatui::{
 use crate::{
     attach::{
         draw,
-        measure::{cut, tame_line, width},
+        measure::{cut, escape_line, width},
         state::{AttachScreen, ConnectionStatus},
     },
     paint::PaintStyle,
@@ -23,7 +23,7 @@ pub(super) fn line(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     let title = match screen.title.trim() {
         "" => screen.session.clone(),
-        title => tame_line(title),
+        title => escape_line(title),
     };
     let mut facts = facts(screen);
     while facts.len() > 1 && width(&facts.join(" · ")) + 2 > columns {
@@ -39,24 +39,24 @@ pub(super) fn line(screen: &AttachScreen) -> Line<'static> {
 
 fn facts(screen: &AttachScreen) -> Vec<String> {
     let mut facts = Vec::new();
-    facts.extend(screen.usage.iter().flat_map(usage));
-    facts.extend(screen.mode.as_deref().map(tame_line));
+    facts.extend(screen.usage.iter().flat_map(usage_facts));
+    facts.extend(screen.mode.as_deref().map(escape_line));
     let working = screen.turn.map(|began| {
         let seconds = screen.now.saturating_sub(began).as_secs();
         match screen.idle {
             _ if !screen.questions.is_empty() => "asks".to_owned(),
             // Another client is asked: a call that needs no permission is pending too briefly to be seen.
-            _ if screen.transcript.call_waits() => "waits for an answer".to_owned(),
+            _ if screen.transcript.has_pending_call() => "waits for an answer".to_owned(),
             true => "the agent waits".to_owned(),
             false if seconds < 1 || !screen.turn_seen => "working".to_owned(),
-            false => format!("working {}", time(seconds)),
+            false => format!("working {}", format_seconds(seconds)),
         }
     });
     facts.extend(working);
     let controller = match &screen.controller {
-        Some(_) if screen.in_control() => "you control".to_owned(),
+        Some(_) if screen.is_controller() => "you control".to_owned(),
         Some(who) if *who == screen.me => "another of your name controls".to_owned(),
-        Some(who) => format!("{} controls", cut(&tame_line(who), 24)),
+        Some(who) => format!("{} controls", cut(&escape_line(who), 24)),
         None => "nobody controls".to_owned(),
     };
     match (&screen.ended, &screen.link) {
@@ -76,24 +76,28 @@ fn facts(screen: &AttachScreen) -> Vec<String> {
     facts
 }
 
-fn time(seconds: u64) -> String {
+fn format_seconds(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         _ => format!("{} min", seconds / 60),
     }
 }
 
-fn usage(usage: &UsageUpdate) -> Vec<String> {
+fn usage_facts(usage: &UsageUpdate) -> Vec<String> {
     let cost = usage.cost.as_ref();
     let cost = cost.map(|cost| match cost.currency.as_str() {
         "USD" => format!("${:.2}", cost.amount),
-        other => format!("{:.2} {}", cost.amount, cut(&tame_line(other), 4)),
+        other => format!("{:.2} {}", cost.amount, cut(&escape_line(other), 4)),
     });
-    let used = format!("{}/{}", thousands(usage.used), thousands(usage.size));
+    let used = format!(
+        "{}/{}",
+        format_tokens(usage.used),
+        format_tokens(usage.size)
+    );
     cost.into_iter().chain([used]).collect()
 }
 
-fn thousands(tokens: u64) -> String {
+fn format_tokens(tokens: u64) -> String {
     match tokens {
         0..1000 => tokens.to_string(),
         1000..1_000_000 => format!("{}k", tokens / 1000),
@@ -109,8 +113,8 @@ pub(super) fn hint(screen: &AttachScreen) -> Cow<'static, str> {
     }
     let words = match question {
         _ if screen.link == ConnectionStatus::Joining => "",
-        _ if !screen.in_control() && screen.observe => "watching",
-        _ if !screen.in_control() => "watching; Ctrl-T takes over",
+        _ if !screen.is_controller() && screen.observe => "watching",
+        _ if !screen.is_controller() => "watching; Ctrl-T takes over",
         Some(question) if screen.answering && question.takes_text => "your answer",
         Some(_) if screen.answering => "",
         _ if screen.link != ConnectionStatus::Up => "there is no connection",
@@ -127,9 +131,9 @@ pub(super) fn keys(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     // After other text, or in an answer, `?` is text.
     let typed = !screen.prompt.is_empty() && !screen.answering || screen.types_answer();
-    let types = typed && screen.in_control() && screen.ended.is_none();
+    let types = typed && screen.is_controller() && screen.ended.is_none();
     let help: KeyHint = (if types { "F1" } else { "?" }.into(), "help");
-    let mut keys = offered(screen);
+    let mut keys = available_keys(screen);
     let length = |keys: &[KeyHint]| -> usize {
         let all = keys.iter().chain([&help]);
         all.map(|(key, what)| width(key) + width(what) + 3).sum()
@@ -152,7 +156,7 @@ pub(super) fn keys(screen: &AttachScreen) -> Line<'static> {
 }
 
 /// Returns the keys that have an effect, the most important first.
-fn offered(screen: &AttachScreen) -> Vec<KeyHint> {
+fn available_keys(screen: &AttachScreen) -> Vec<KeyHint> {
     let key = |key: &'static str, what| (Cow::Borrowed(key), what);
     let (unfold, scroll) = (key("^O", "unfold"), key("PgUp PgDn", "scroll"));
     if screen.help.is_some() {
@@ -161,7 +165,7 @@ fn offered(screen: &AttachScreen) -> Vec<KeyHint> {
     if screen.ended.is_some() {
         return vec![key("q", "leave"), scroll, unfold];
     }
-    if !screen.in_control() {
+    if !screen.is_controller() {
         let take = (!screen.observe && screen.link == ConnectionStatus::Up)
             .then(|| key("^T", "take over"));
         let rest = [key("q", "leave"), scroll, unfold];
@@ -175,7 +179,7 @@ fn offered(screen: &AttachScreen) -> Vec<KeyHint> {
     let mut keys = Vec::new();
     match screen.questions.front() {
         Some(question) if screen.answering => {
-            let sight = draw::sight(screen);
+            let sight = draw::question_view(screen);
             let options: Vec<_> = question.options.iter().map(|it| it.key.as_str()).collect();
             let offered = match (options.as_slice(), question.takes_text) {
                 ([], _) => "Enter".to_owned(),

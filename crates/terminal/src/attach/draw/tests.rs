@@ -10,12 +10,12 @@ use super::{
         keys::KeyAction,
         picker::Picker,
         servers::{RunningServer, ServerSession},
-        state::tests::{TestAttachClient, author, roster},
+        state::tests::{TestAttachClient, author, client_change},
     },
     *,
 };
 
-fn screen_of(terminal: &Terminal<TestBackend>) -> String {
+fn screen_text(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let columns = usize::from(buffer.area.width).max(1);
     let mut text = String::new();
@@ -34,42 +34,42 @@ fn screen_of(terminal: &Terminal<TestBackend>) -> String {
     text
 }
 
-fn drawn(played: &mut TestAttachClient, columns: u16, rows: u16) -> String {
+fn draw_to_text(played: &mut TestAttachClient, columns: u16, rows: u16) -> String {
     played.screen.size = (columns, rows);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(frame, &played.screen)).unwrap();
-    screen_of(&terminal)
+    screen_text(&terminal)
 }
 
 fn check(played: &mut TestAttachClient, (columns, rows): (u16, u16), expected: Expect) {
-    expected.assert_eq(&drawn(played, columns, rows));
+    expected.assert_eq(&draw_to_text(played, columns, rows));
 }
 
 /// Returns a client in the middle of a turn.
-fn working() -> TestAttachClient {
-    let mut played = TestAttachClient::joined("me");
-    played.types("Tidy the tests, please.");
+fn client_in_turn() -> TestAttachClient {
+    let mut played = TestAttachClient::new_joined("me");
+    played.type_text("Tidy the tests, please.");
     played.act(KeyAction::Send);
-    played.sent();
-    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    played.take_sent();
+    played.receive_event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     let thought = json!({"type": "text", "text": "Where are they?"});
-    played.update(json!({"sessionUpdate": "agent_thought_chunk", "content": thought}));
+    played.receive_update(json!({"sessionUpdate": "agent_thought_chunk", "content": thought}));
     let entries = json!([{"content": "Find them", "priority": "high", "status": "completed"},
                          {"content": "Tidy them", "priority": "high", "status": "in_progress"}]);
-    played.update(json!({"sessionUpdate": "plan", "entries": entries}));
-    played.update(
+    played.receive_update(json!({"sessionUpdate": "plan", "entries": entries}));
+    played.receive_update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read a.rs",
                          "kind": "read", "status": "completed",
                          "_meta": {"harn": {"durationMs": 40}}}),
     );
     let text = "one\ntwo\nthree\nfour\nfive\n\x1b[2Jsix";
     let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
-    played.update(
+    played.receive_update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "2", "title": "cargo test",
                          "kind": "execute", "status": "in_progress", "content": content}),
     );
     let diff = json!([{"type": "diff", "path": "/w/a.rs", "oldText": "a\n", "newText": "b\n"}]);
-    played.update(
+    played.receive_update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "3", "title": "Edit a.rs",
                          "kind": "edit", "status": "completed", "content": diff}),
     );
@@ -77,20 +77,20 @@ fn working() -> TestAttachClient {
                         "workerMode": "delegated", "event": "WorkerSpawned",
                         "status": "running", "terminal": false,
                         "metadata": {"task": "t", "mode": "delegated"}});
-    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
-    played.update(
+    played.receive_update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    played.receive_update(
         json!({"sessionUpdate": "usage_update", "used": 12500, "size": 200000,
                          "cost": {"amount": 0.04, "currency": "USD"}}),
     );
-    played.says("I look at ディレクトリ and\twhat is in it.");
-    played.wait(12_000);
+    played.receive_message("I look at ディレクトリ and\twhat is in it.");
+    played.advance_clock(12_000);
     played
 }
 
 #[test]
 fn a_running_turn_is_drawn() {
     check(
-        &mut working(),
+        &mut client_in_turn(),
         (80, 24),
         expect![[r#"
             > Tidy the tests, please.
@@ -120,7 +120,7 @@ fn a_running_turn_is_drawn() {
         "#]],
     );
     check(
-        &mut working(),
+        &mut client_in_turn(),
         (40, 10),
         expect![[r#"
               @@ -1 +1 @@
@@ -139,7 +139,7 @@ fn a_running_turn_is_drawn() {
 
 #[test]
 fn unfolded_output_is_drawn_whole() {
-    let mut played = working();
+    let mut played = client_in_turn();
     played.act(KeyAction::Unfold);
     check(
         &mut played,
@@ -181,17 +181,17 @@ fn unfolded_output_is_drawn_whole() {
 
 #[test]
 fn an_observer_sees_that_a_call_waits_for_an_answer() {
-    let mut played = TestAttachClient::joined("desk");
-    played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
+    let mut played = TestAttachClient::new_joined("desk");
+    played.receive_event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     let metadata = json!({"task": "t", "mode": "delegated", "started_at": "2026-01-01T00:00:09.000Z",
                           "finished_at": "2026-01-01T00:00:10.500Z"});
     let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
                         "workerMode": "delegated", "event": "WorkerCompleted",
                         "status": "completed", "terminal": true, "metadata": metadata});
-    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    played.receive_update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.rs",
                       "kind": "edit", "status": "pending"});
-    played.update(call);
+    played.receive_update(call);
     check(
         &mut played,
         (80, 6),
@@ -205,7 +205,7 @@ fn an_observer_sees_that_a_call_waits_for_an_answer() {
         "#]],
     );
     let end = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"});
-    played.update(end);
+    played.receive_update(end);
     check(
         &mut played,
         (80, 6),
@@ -222,11 +222,11 @@ fn an_observer_sees_that_a_call_waits_for_an_answer() {
 
 #[test]
 fn a_question_is_drawn_with_its_answers() {
-    let mut played = working();
-    played.ask("q");
-    let early = drawn(&mut played, 80, 24);
+    let mut played = client_in_turn();
+    played.receive_permission_request("q");
+    let early = draw_to_text(&mut played, 80, 24);
     assert!(early.contains("·  Allow this once"), "{early}");
-    played.wait(500);
+    played.advance_clock(500);
     check(
         &mut played,
         (80, 24),
@@ -277,7 +277,7 @@ fn a_question_is_drawn_with_its_answers() {
 
 #[test]
 fn a_long_question_counts_its_hidden_lines() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     let old: String = (0..40).map(|it| format!("{it}\n")).collect();
     let new: String = (0..40).map(|it| format!("line {it}\n")).collect();
     let diff = json!([{"type": "diff", "path": "/w/a.rs", "oldText": old, "newText": new}]);
@@ -285,11 +285,11 @@ fn a_long_question_counts_its_hidden_lines() {
     let options = json!([{"optionId": "y", "name": "Allow", "kind": "allow_once"},
                          {"optionId": "n", "name": "Reject", "kind": "reject_once"}]);
     let params = json!({"sessionId": "s", "toolCall": call, "options": options});
-    played.hear(
+    played.receive(
         json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission",
                        "params": params}),
     );
-    played.wait(500);
+    played.advance_clock(500);
     check(
         &mut played,
         (60, 14),
@@ -313,7 +313,7 @@ fn a_long_question_counts_its_hidden_lines() {
     for _ in 0..200 {
         played.act(KeyAction::ScrollQuestion(1));
     }
-    let end = drawn(&mut played, 60, 14);
+    let end = draw_to_text(&mut played, 60, 14);
     assert!(
         end.contains("+line 39") && end.contains("lines above"),
         "{end}"
@@ -323,9 +323,9 @@ fn a_long_question_counts_its_hidden_lines() {
 #[test]
 fn a_hidden_answer_cannot_be_chosen() {
     let asked = || {
-        let mut played = TestAttachClient::joined("me");
-        played.ask("q");
-        played.wait(500);
+        let mut played = TestAttachClient::new_joined("me");
+        played.receive_permission_request("q");
+        played.advance_clock(500);
         played
     };
     let mut played = asked();
@@ -342,7 +342,7 @@ fn a_hidden_answer_cannot_be_chosen() {
         "#]],
     );
     played.act(KeyAction::Answer(0));
-    assert!(played.sent().is_empty(), "nobody has read it");
+    assert!(played.take_sent().is_empty(), "nobody has read it");
     assert!(played.screen.notice.take().is_some());
     for _ in 0..20 {
         played.act(KeyAction::ScrollQuestion(1));
@@ -360,14 +360,14 @@ fn a_hidden_answer_cannot_be_chosen() {
         "#]],
     );
     played.act(KeyAction::Answer(0));
-    assert!(played.sent().is_empty(), "it is out of sight again");
+    assert!(played.take_sent().is_empty(), "it is out of sight again");
     played.act(KeyAction::Answer(2));
-    assert_eq!(played.sent().len(), 1);
+    assert_eq!(played.take_sent().len(), 1);
     for (columns, rows) in [(10, 3), (10, 8), (40, 4), (3, 2), (0, 0)] {
         let mut played = asked();
-        drawn(&mut played, columns, rows);
+        draw_to_text(&mut played, columns, rows);
         played.act(KeyAction::Answer(0));
-        assert!(played.sent().is_empty(), "{columns}x{rows}");
+        assert!(played.take_sent().is_empty(), "{columns}x{rows}");
     }
     check(
         &mut asked(),
@@ -383,7 +383,7 @@ fn a_hidden_answer_cannot_be_chosen() {
     for columns in 12..80 {
         for rows in 5..24 {
             let mut played = asked();
-            let text = drawn(&mut played, columns, rows);
+            let text = draw_to_text(&mut played, columns, rows);
             let words: Vec<_> = text.split_whitespace().collect();
             let words = words.join(" ");
             let whole = words.contains("rm -rf") && words.contains("mode is ask");
@@ -394,9 +394,9 @@ fn a_hidden_answer_cannot_be_chosen() {
 
 #[test]
 fn a_long_title_does_not_hide_the_result_of_a_call() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     let title = "Read some/very/long/path/until/the/line/is/full.rs";
-    played.update(
+    played.receive_update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": title, "kind": "read",
                "status": "completed", "_meta": {"harn": {"durationMs": 1500}}}),
     );
@@ -416,9 +416,14 @@ fn a_long_title_does_not_hide_the_result_of_a_call() {
 
 #[test]
 fn observer_status_and_queued_messages_are_drawn() {
-    let mut played = TestAttachClient::joined("desk");
-    played.update(roster("takeover", "phone", json!("desk"), json!("phone")));
-    played.says("Hello.");
+    let mut played = TestAttachClient::new_joined("desk");
+    played.receive_update(client_change(
+        "takeover",
+        "phone",
+        json!("desk"),
+        json!("phone"),
+    ));
+    played.receive_message("Hello.");
     check(
         &mut played,
         (80, 10),
@@ -435,13 +440,13 @@ fn observer_status_and_queued_messages_are_drawn() {
             ^T take over  q leave  PgUp PgDn scroll  ^O unfold  ? help
         "#]],
     );
-    let mut played = working();
+    let mut played = client_in_turn();
     for text in ["look left", "then right", "then back", "and forth"] {
-        played.types(text);
+        played.type_text(text);
         played.act(KeyAction::Send);
         played.answer(json!({"messageId": text, "status": "accepted"}));
     }
-    played.types("one line\nand another one that is longer than the box");
+    played.type_text("one line\nand another one that is longer than the box");
     check(
         &mut played,
         (40, 14),
@@ -466,9 +471,9 @@ fn observer_status_and_queued_messages_are_drawn() {
 
 #[test]
 fn a_lost_connection_is_shown_in_the_status() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     let again = played.screen.now + std::time::Duration::from_millis(1500);
-    played.screen.lost(again, Vec::new(), None);
+    played.screen.apply_connection_loss(again, Vec::new(), None);
     // Keys without an effect are not shown.
     check(
         &mut played,
@@ -485,12 +490,12 @@ fn a_lost_connection_is_shown_in_the_status() {
 
 #[test]
 fn the_status_fits_into_eighty_columns() {
-    let mut played = working();
+    let mut played = client_in_turn();
     let name = "terminal-ab12cd";
-    played.update(roster("takeover", name, json!("me"), json!(name)));
+    played.receive_update(client_change("takeover", name, json!("me"), json!(name)));
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "9", "title": "Edit a.rs",
                       "kind": "edit", "status": "pending"});
-    played.update(call);
+    played.receive_update(call);
     check(
         &mut played,
         (80, 5),
@@ -507,17 +512,17 @@ fn the_status_fits_into_eighty_columns() {
 #[test]
 fn only_keys_with_an_effect_are_shown() {
     let keys = |played: &mut TestAttachClient| {
-        let text = drawn(played, 80, 24);
+        let text = draw_to_text(played, 80, 24);
         text.lines().last().unwrap_or_default().to_owned()
     };
-    let mut played = TestAttachClient::joined("desk");
+    let mut played = TestAttachClient::new_joined("desk");
     played.screen.observe = true;
     expect!["q leave  PgUp PgDn scroll  ^O unfold  ? help"].assert_eq(&keys(&mut played));
-    let mut played = TestAttachClient::joined("me");
-    played.types("a");
+    let mut played = TestAttachClient::new_joined("me");
+    played.type_text("a");
     expect!["Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  F1 help"]
         .assert_eq(&keys(&mut played));
-    played.choose(&["red", "blue"]);
+    played.receive_form(&["red", "blue"]);
     expect!["Tab answer the question  Enter queue  ^R hand back  ^O unfold  F1 help"]
         .assert_eq(&keys(&mut played));
     played.act(KeyAction::SwitchFocus);
@@ -527,20 +532,20 @@ fn only_keys_with_an_effect_are_shown() {
 
 #[test]
 fn a_turn_that_began_before_the_join_has_no_timer() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     played.join("me", true);
-    played.wait(60_000);
-    let text = drawn(&mut played, 80, 5);
+    played.advance_clock(60_000);
+    let text = draw_to_text(&mut played, 80, 5);
     assert!(text.contains("ask · working · you control"), "{text}");
 }
 
 #[test]
 fn ended_turns_and_sessions_are_drawn() {
-    let mut played = working();
-    played.types("look left");
+    let mut played = client_in_turn();
+    played.type_text("look left");
     played.act(KeyAction::Send);
     played.answer(json!({"messageId": "i", "status": "accepted"}));
-    played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
+    played.receive_event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
     check(
         &mut played,
         (80, 8),
@@ -555,7 +560,9 @@ fn ended_turns_and_sessions_are_drawn() {
         Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
     "#]],
     );
-    played.event(json!({"kind": "session_closed", "reason": "client_request", "status": "closed"}));
+    played.receive_event(
+        json!({"kind": "session_closed", "reason": "client_request", "status": "closed"}),
+    );
     played.act(KeyAction::TakeOver);
     check(
         &mut played,
@@ -575,7 +582,7 @@ fn ended_turns_and_sessions_are_drawn() {
 
 #[test]
 fn a_scrolled_transcript_shows_that_more_is_below() {
-    let mut played = working();
+    let mut played = client_in_turn();
     played.screen.size = (80, 10);
     played.act(KeyAction::Line(-1));
     check(
@@ -595,13 +602,13 @@ fn a_scrolled_transcript_shows_that_more_is_below() {
     "#]],
     );
     played.act(KeyAction::Line(1));
-    let text = drawn(&mut played, 80, 10);
+    let text = draw_to_text(&mut played, 80, 10);
     assert!(!text.contains("more below"), "{text}");
 }
 
 #[test]
 fn help_lists_all_keys() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     played.act(KeyAction::Help);
     check(
         &mut played,
@@ -639,18 +646,18 @@ fn help_lists_all_keys() {
 fn drawing_never_panics_at_any_size() {
     for columns in [0, 1, 2, 3, 5, 9, 20, 200] {
         for rows in [0, 1, 2, 3, 4, 5, 7, 50] {
-            let mut played = working();
+            let mut played = client_in_turn();
             for _ in 0..2 {
                 played.screen.size = (columns, rows);
                 played.act(KeyAction::Page(-1));
-                drawn(&mut played, columns, rows);
+                draw_to_text(&mut played, columns, rows);
                 played.act(KeyAction::ScrollQuestion(3));
-                played.types("日本 and more words");
-                played.ask("q");
-                played.wait(1000);
-                drawn(&mut played, columns, rows);
+                played.type_text("日本 and more words");
+                played.receive_permission_request("q");
+                played.advance_clock(1000);
+                draw_to_text(&mut played, columns, rows);
                 played.act(KeyAction::Help);
-                drawn(&mut played, columns, rows);
+                draw_to_text(&mut played, columns, rows);
             }
         }
     }
@@ -658,7 +665,7 @@ fn drawing_never_panics_at_any_size() {
 
 #[test]
 fn drawing_with_an_outdated_size_does_not_panic() {
-    let mut played = working();
+    let mut played = client_in_turn();
     played.screen.size = (120, 40);
     let mut terminal = Terminal::new(TestBackend::new(10, 4)).unwrap();
     terminal.draw(|frame| draw(frame, &played.screen)).unwrap();
@@ -667,46 +674,46 @@ fn drawing_with_an_outdated_size_does_not_panic() {
 #[test]
 fn control_characters_are_escaped_everywhere() {
     let evil = "x\x1b[2J\x07\u{202e}y";
-    let mut played = TestAttachClient::joined("me");
-    played.update(json!({"sessionUpdate": "session_info_update", "title": evil}));
-    played.update(json!({"sessionUpdate": "current_mode_update", "currentModeId": evil}));
-    played.update(roster("takeover", evil, json!("me"), json!(evil)));
-    played.update(
+    let mut played = TestAttachClient::new_joined("me");
+    played.receive_update(json!({"sessionUpdate": "session_info_update", "title": evil}));
+    played.receive_update(json!({"sessionUpdate": "current_mode_update", "currentModeId": evil}));
+    played.receive_update(client_change("takeover", evil, json!("me"), json!(evil)));
+    played.receive_update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": evil,
                          "status": "failed", "_meta": {"harn": {"error": evil}}}),
     );
     let entries = json!([{"content": evil, "priority": "high", "status": "pending"}]);
-    played.update(json!({"sessionUpdate": "plan", "entries": entries}));
-    played.update(
+    played.receive_update(json!({"sessionUpdate": "plan", "entries": entries}));
+    played.receive_update(
         json!({"sessionUpdate": "log", "_meta": {"harn": {"level": "warn", "message": evil}}}),
     );
     let worker = json!({"workerId": "w", "workerName": evil, "workerTask": evil,
                         "workerMode": "delegated", "event": "WorkerFailed", "status": "failed",
                         "terminal": true,
                         "metadata": {"task": "t", "mode": "delegated", "error": evil}});
-    played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
-    played.says(evil);
+    played.receive_update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
+    played.receive_message(evil);
     let content = json!([{"type": "text", "text": evil}]);
-    played.update(
+    played.receive_update(
         json!({"sessionUpdate": "user_message", "messageId": "u", "content": content,
                          "_meta": {"harn": {"live_session": author(evil)}}}),
     );
-    let text = drawn(&mut played, 80, 40);
+    let text = draw_to_text(&mut played, 80, 40);
     let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!text.contains(obeyed), "{text:?}");
     assert!(text.contains("x\\u{1b}[2J"), "{text}");
 }
 
-fn picked(servers: Vec<RunningServer>, columns: u16, rows: u16) -> String {
+fn draw_picker_to_text(servers: Vec<RunningServer>, columns: u16, rows: u16) -> String {
     let mut picker = Picker::default();
     picker.set(servers);
-    picker.go(1);
+    picker.move_selection(1);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     let now = 3_600_000;
     terminal
-        .draw(|frame| super::picker(frame, &picker, now))
+        .draw(|frame| super::draw_picker(frame, &picker, now))
         .unwrap();
-    screen_of(&terminal)
+    screen_text(&terminal)
 }
 
 #[test]
@@ -740,7 +747,7 @@ fn the_picker_lists_live_sessions_first() {
 
         Enter attach  ↑↓ choose  n new session  q leave
     "#]];
-    expected.assert_eq(&picked(servers(), 80, 8));
+    expected.assert_eq(&draw_picker_to_text(servers(), 80, 8));
     let expected = expect![[r#"
         Sessions
           About b   working, desk con…
@@ -748,7 +755,7 @@ fn the_picker_lists_live_sessions_first() {
 
         Enter attach  ↑↓ choose  n ne…
     "#]];
-    expected.assert_eq(&picked(servers(), 30, 5));
+    expected.assert_eq(&draw_picker_to_text(servers(), 30, 5));
     let nothing = RunningServer {
         address: ServerAddress::Socket("/s".into()),
         sessions: Vec::new(),
@@ -759,8 +766,8 @@ fn the_picker_lists_live_sessions_first() {
 
         ↑↓ choose  n new session  q leave
     "#]];
-    expected.assert_eq(&picked(vec![nothing], 60, 4));
+    expected.assert_eq(&draw_picker_to_text(vec![nothing], 60, 4));
     for size in [0, 1, 2, 3] {
-        picked(servers(), size, size);
+        draw_picker_to_text(servers(), size, size);
     }
 }

@@ -26,13 +26,13 @@ fn no_answer(key: &str) -> KeyAction {
 
 fn check(played: &TestAttachClient, table: &[(KeyEvent, KeyAction)]) {
     for (key, wanted) in table {
-        assert_eq!(action(&played.screen, *key), *wanted, "{key:?}");
+        assert_eq!(action_for_key(&played.screen, *key), *wanted, "{key:?}");
     }
 }
 
 #[test]
 fn keys_of_a_controller_edit_and_send() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
     let always = [
         (control('c'), KeyAction::Interrupt),
@@ -65,7 +65,7 @@ fn keys_of_a_controller_edit_and_send() {
         (key(KeyCode::End), KeyAction::ToEnd),
     ];
     check(&played, &empty);
-    played.types("x");
+    played.type_text("x");
     check(&played, &always);
     let typed = [
         (char('?'), KeyAction::Type('?')),
@@ -79,7 +79,7 @@ fn keys_of_a_controller_edit_and_send() {
 
 #[test]
 fn keys_of_an_observer_scroll_and_take_over() {
-    let played = TestAttachClient::joined("desk");
+    let played = TestAttachClient::new_joined("desk");
     let table = [
         (char('t'), KeyAction::TakeOver),
         (control('t'), KeyAction::TakeOver),
@@ -97,15 +97,15 @@ fn keys_of_an_observer_scroll_and_take_over() {
 
 #[test]
 fn letters_answer_an_open_question() {
-    let mut played = TestAttachClient::joined("me");
-    played.ask("q");
+    let mut played = TestAttachClient::new_joined("me");
+    played.receive_permission_request("q");
     // A key pressed before the question could be read is no answer.
     let early = [
         (char('y'), KeyAction::Nothing),
         (char('q'), KeyAction::Nothing),
     ];
     check(&played, &early);
-    played.wait(400);
+    played.advance_clock(400);
     let table = [
         (char('y'), KeyAction::Answer(0)),
         (char('Y'), KeyAction::Answer(0)),
@@ -123,7 +123,7 @@ fn letters_answer_an_open_question() {
     ];
     check(&played, &table);
     // Text in the prompt is no answer and does not block one.
-    played.types("a prompt");
+    played.type_text("a prompt");
     check(&played, &[(char('y'), KeyAction::Answer(0))]);
     // In the prompt, letters are text.
     played.screen.answering = false;
@@ -138,27 +138,27 @@ fn letters_answer_an_open_question() {
 
 #[test]
 fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
-    let mut played = TestAttachClient::joined("me");
-    played.sent();
-    played.ask("q");
-    played.wait(400);
+    let mut played = TestAttachClient::new_joined("me");
+    played.take_sent();
+    played.receive_permission_request("q");
+    played.advance_clock(400);
     for (typed, shown) in [('q', "q"), ('W', "W"), ('1', "1")] {
-        let action = action(&played.screen, char(typed));
+        let action = action_for_key(&played.screen, char(typed));
         played.act(action);
         let told = format!("`{shown}` is not an answer here: y, s or n");
         assert_eq!(played.screen.notice, Some(told));
     }
-    assert!(played.sent().is_empty());
-    let action = action(&played.screen, char('N'));
+    assert!(played.take_sent().is_empty());
+    let action = action_for_key(&played.screen, char('N'));
     played.act(action);
-    let sent = &played.sent()[0]["result"]["outcome"];
+    let sent = &played.take_sent()[0]["result"]["outcome"];
     assert_eq!(sent["optionId"], "reject_once");
 }
 
 #[test]
 fn keys_type_the_answer_of_a_text_question() {
-    let mut played = TestAttachClient::joined("me");
-    played.choose(&["red", "blue"]);
+    let mut played = TestAttachClient::new_joined("me");
+    played.receive_form(&["red", "blue"]);
     let table = [
         (char('2'), KeyAction::Type('2')),
         (char('b'), KeyAction::Type('b')),
@@ -166,7 +166,7 @@ fn keys_type_the_answer_of_a_text_question() {
         (control('s'), KeyAction::Nothing),
     ];
     check(&played, &table);
-    played.types("b");
+    played.type_text("b");
     check(&played, &[(char('2'), KeyAction::Type('2'))]);
 }
 
@@ -181,25 +181,25 @@ fn a_digit_does_not_answer_before_enter() {
         (&many, "12", "l"),
     ];
     for (choices, typed, answer) in table {
-        let mut played = TestAttachClient::joined("me");
-        played.choose(choices);
+        let mut played = TestAttachClient::new_joined("me");
+        played.receive_form(choices);
         for code in typed.chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
-            let action = action(&played.screen, key(code));
+            let action = action_for_key(&played.screen, key(code));
             played.act(action);
         }
-        let sent = &played.sent()[0]["result"];
+        let sent = &played.take_sent()[0]["result"];
         assert_eq!(sent["content"]["answer"], answer, "{choices:?}");
     }
 }
 
 #[test]
 fn typing_closes_help_and_an_ended_session_ignores_text() {
-    let mut played = TestAttachClient::joined("me");
+    let mut played = TestAttachClient::new_joined("me");
     played.act(KeyAction::Help);
     check(&played, &[(key(KeyCode::Esc), KeyAction::Help)]);
-    played.types("x");
+    played.type_text("x");
     assert_eq!(played.screen.help, None, "whoever types has read enough");
-    played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
+    played.receive_event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     check(
         &played,
         &[
@@ -223,6 +223,6 @@ fn keys_move_and_open_in_the_picker() {
         (char('n'), PickerAction::Nothing),
     ];
     for (key, wanted) in table {
-        assert_eq!(pick(&picker, key), wanted, "{key:?}");
+        assert_eq!(picker_action(&picker, key), wanted, "{key:?}");
     }
 }

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The number of events in the session.
 const EVENTS: u64 = 200;
 
-async fn request(reader: &mut BufReader<impl tokio::io::AsyncRead + Unpin>) -> Option<Value> {
+async fn read_request(reader: &mut BufReader<impl tokio::io::AsyncRead + Unpin>) -> Option<Value> {
     let mut line = String::new();
     match reader.read_line(&mut line).await {
         Ok(1..) => serde_json::from_str(&line).ok(),
@@ -35,7 +35,7 @@ fn update(event: u64) -> String {
 async fn serve(stream: UnixStream, lasts: u64, attached: &mut Vec<Value>) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
-    while let Some(request) = request(&mut reader).await {
+    while let Some(request) = read_request(&mut reader).await {
         let answer = |result: Value| {
             let line = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
             format!("{line}\n")
@@ -173,7 +173,7 @@ async fn a_failed_first_join_returns_the_reason() {
         let (stream, _) = listener.accept().await.unwrap();
         let (reader, mut writer) = stream.into_split();
         let mut reader = BufReader::new(reader);
-        while let Some(request) = request(&mut reader).await {
+        while let Some(request) = read_request(&mut reader).await {
             let id = &request["id"];
             let error = json!({"code": -32602, "message": "there is no session s"});
             let answer = match request["method"].as_str() {
@@ -209,7 +209,7 @@ async fn an_observer_receives_the_reason_of_a_failed_rejoin() {
             let (stream, _) = second.accept().await.unwrap();
             let (reader, mut writer) = stream.into_split();
             let mut reader = BufReader::new(reader);
-            while let Some(request) = request(&mut reader).await {
+            while let Some(request) = read_request(&mut reader).await {
                 let id = &request["id"];
                 let error = json!({"code": -32602, "message": "session s is not live here",
                                    "data": {"reason": "unknown_session"}});

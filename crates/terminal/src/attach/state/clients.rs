@@ -5,26 +5,26 @@ use harn_model::LiveClientAction;
 use serde_json::value::RawValue;
 
 use super::{AttachScreen, ConnectionStatus};
-use crate::attach::{measure::tame_line, talk::live_client_change, transcript::NoteLevel};
+use crate::attach::{measure::escape_line, talk::parse_client_change, transcript::NoteLevel};
 
 impl AttachScreen {
     /// Handles a client that attached, detached or took over.
-    pub(super) fn client_changed(&mut self, change: LiveClientFields<'_>) {
+    pub(super) fn apply_client_change(&mut self, change: LiveClientFields<'_>) {
         use LiveClientAction::{Attached, Detached, Takeover};
         let state = change.state.into_owned();
-        let drove = self.in_control();
+        let drove = self.is_controller();
         let before = self.controller.take();
         self.controller = state.active_controller_id;
         if before != self.controller {
-            self.changed();
+            self.drop_outdated_notice();
         }
         let who = state.client.map(|client| client.client_id);
         if who.as_ref() == Some(&self.me) {
             self.replaced = false;
         }
-        let lost = drove && !self.in_control();
+        let lost = drove && !self.is_controller();
         if lost {
-            self.ask_no_more();
+            self.clear_questions();
         }
         let nobody = self.controller.is_none();
         let words = match (change.action, who) {
@@ -61,29 +61,30 @@ impl AttachScreen {
             },
             _ => return,
         };
-        self.transcript.note(NoteLevel::Note, tame_line(&words));
+        self.transcript
+            .add_note(NoteLevel::Note, escape_line(&words));
     }
 
     /// Handles another client that replaced us under our name.
-    pub(super) fn replaced(&mut self, params: &RawValue) {
-        let drove = self.in_control();
-        let change = live_client_change(params);
+    pub(super) fn handle_replacement(&mut self, params: &RawValue) {
+        let drove = self.is_controller();
+        let change = parse_client_change(params);
         self.controller = change.and_then(|it| it.state.into_owned().active_controller_id);
         self.replaced = true;
-        self.changed();
-        self.ask_no_more();
+        self.drop_outdated_notice();
+        self.clear_questions();
         let words = match drove {
             true => "somebody else came under your name, and controls it in your place",
             false => "somebody else came under your name",
         };
-        self.transcript.note(NoteLevel::Warning, words);
+        self.transcript.add_note(NoteLevel::Warning, words);
     }
 
     /// Handles a rejection that states that we do not control the session.
-    pub(super) fn not_controller(&mut self, controller: Option<String>) {
+    pub(super) fn handle_not_controller(&mut self, controller: Option<String>) {
         // A controller with our name is then another client.
         self.replaced = controller.as_ref() == Some(&self.me);
         self.controller = controller;
-        self.ask_no_more();
+        self.clear_questions();
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 use super::{AttachScreen, ConnectionStatus};
 use crate::{
     attach::{
-        measure::tame_line,
+        measure::escape_line,
         question::ShownQuestion,
         talk::{
             AttachEvent, JoinedSession, QuestionRequest, ReceivedUpdate, RejectedText, UpdateParams,
@@ -22,31 +22,34 @@ use crate::{
 
 impl AttachScreen {
     /// Handles an event. Returns a question that cannot be shown here.
-    pub(in crate::attach) fn hear(&mut self, heard: AttachEvent) -> Option<QuestionRequest> {
+    pub(in crate::attach) fn handle_event(
+        &mut self,
+        heard: AttachEvent,
+    ) -> Option<QuestionRequest> {
         match heard {
-            AttachEvent::Update(params) => self.update(&params),
-            AttachEvent::Replaced(params) => self.replaced(&params),
-            AttachEvent::Event(params) => self.event(&params),
+            AttachEvent::Update(params) => self.apply_update(&params),
+            AttachEvent::Replaced(params) => self.handle_replacement(&params),
+            AttachEvent::Event(params) => self.apply_agent_event(&params),
             AttachEvent::Idle => self.idle = true,
-            AttachEvent::Asked(asked) => return self.asked(asked),
-            AttachEvent::Withdrawn(id) => self.withdrawn(&id),
-            AttachEvent::Joined(joined) => self.joined(*joined),
+            AttachEvent::Asked(asked) => return self.add_question(asked),
+            AttachEvent::Withdrawn(id) => self.withdraw_question(&id),
+            AttachEvent::Joined(joined) => self.apply_join(*joined),
             AttachEvent::Waiting(waiting) => self.waiting = waiting,
             // The update that delivers it may arrive first.
             AttachEvent::Kept(kept) if self.transcript.has_message(&kept.message) => {}
             AttachEvent::Kept(kept) => self.waiting.push(kept),
             AttachEvent::Prompted(number, text) => self.sent.push_back((number, text)),
             AttachEvent::Answered(number) => self.sent.retain(|sent| sent.0 != number),
-            AttachEvent::Refused { why, words } => self.refused(tame_line(&why), words),
+            AttachEvent::Refused { why, words } => self.apply_rejection(escape_line(&why), words),
             AttachEvent::NotController { controller, words } => {
                 let who = match controller.as_deref() {
                     Some(who) if who == self.me => "somebody else of your name".to_owned(),
-                    Some(who) => tame_line(who),
+                    Some(who) => escape_line(who),
                     None => "nobody".to_owned(),
                 };
-                self.not_controller(controller);
+                self.handle_not_controller(controller);
                 let why = format!("{who} controls the session, and you watch; Ctrl-T takes over");
-                self.refused(why, words);
+                self.apply_rejection(why, words);
             }
             // The owner of the connection decides what follows.
             AttachEvent::Failed(_) => {}
@@ -54,9 +57,9 @@ impl AttachScreen {
         None
     }
 
-    fn joined(&mut self, joined: JoinedSession) {
+    fn apply_join(&mut self, joined: JoinedSession) {
         let broke = matches!(self.link, ConnectionStatus::Lost { .. });
-        self.changed();
+        self.drop_outdated_notice();
         self.replaced = false;
         // A session that can be joined is open, even if the replay contains its end.
         self.ended = None;
@@ -75,7 +78,7 @@ impl AttachScreen {
             false => None,
         };
         if let Some(instead) = joined.instead {
-            let who = tame_line(&instead);
+            let who = escape_line(&instead);
             self.notify(format!(
                 "{who} controls this session; you watch. Ctrl-T takes over"
             ));
@@ -85,57 +88,57 @@ impl AttachScreen {
         if broke {
             // Prompts that had not begun when the connection broke and that the replay does not contain.
             for (_, words) in std::mem::take(&mut self.sent) {
-                self.give_back(&words, "this did not arrive");
+                self.return_text(&words, "this did not arrive");
             }
         }
     }
 
     /// Handles a lost connection. The server repeats open questions after the next join.
-    pub(in crate::attach) fn lost(
+    pub(in crate::attach) fn apply_connection_loss(
         &mut self,
         again: Duration,
         unsure: Vec<String>,
         why: Option<String>,
     ) {
         self.link = ConnectionStatus::Lost { again };
-        self.changed();
-        self.ask_no_more();
+        self.drop_outdated_notice();
+        self.clear_questions();
         if let (Some(why), None, None) = (why, &self.notice, &self.ended) {
-            self.notify(tame_line(&why));
+            self.notify(escape_line(&why));
         }
         for words in unsure {
-            self.give_back(&words, "this may not have arrived");
+            self.return_text(&words, "this may not have arrived");
         }
     }
 
     /// Puts a text that did not arrive, or may not have, back into the prompt; if that is not empty, shows it
     /// as a note.
-    fn give_back(&mut self, words: &str, what: &str) {
+    fn return_text(&mut self, words: &str, what: &str) {
         if self.prompt.is_empty() {
             self.prompt.set(words);
             self.notify(format!("{what}; Enter sends it again"));
             self.notice_stays = true;
         } else {
-            let lost = format!("{what}: {}", tame_line(words));
-            self.transcript.note(NoteLevel::Warning, lost);
+            let lost = format!("{what}: {}", escape_line(words));
+            self.transcript.add_note(NoteLevel::Warning, lost);
         }
     }
 
-    fn refused(&mut self, why: String, words: Option<RejectedText>) {
+    fn apply_rejection(&mut self, why: String, words: Option<RejectedText>) {
         if let Some(words) = words {
             self.sent.retain(|sent| Some(sent.0) != words.prompt);
-            self.give_back(&words.text, "this was not taken");
+            self.return_text(&words.text, "this was not taken");
         }
         self.notify(why);
         self.notice_stays = false;
     }
 
-    fn asked(&mut self, asked: QuestionRequest) -> Option<QuestionRequest> {
+    fn add_question(&mut self, asked: QuestionRequest) -> Option<QuestionRequest> {
         let Some(question) = ShownQuestion::read(&asked, &self.transcript.cwd, self.now) else {
             return Some(asked);
         };
         if self.questions.is_empty() {
-            self.changed();
+            self.drop_outdated_notice();
             // A user who is typing continues typing.
             self.answering = self.prompt.is_empty();
             self.question_from = 0;
@@ -144,17 +147,17 @@ impl AttachScreen {
         None
     }
 
-    fn withdrawn(&mut self, id: &Value) {
+    fn withdraw_question(&mut self, id: &Value) {
         let stood = self.questions.front().map(|question| question.id.clone());
         self.questions.retain(|question| question.id != *id);
         if stood.as_ref() == Some(id) {
             self.notify("no longer asked");
-            self.next_question();
+            self.show_next_question();
         }
     }
 
     /// Shows the next question as if it had just arrived.
-    pub(in crate::attach) fn next_question(&mut self) {
+    pub(in crate::attach) fn show_next_question(&mut self) {
         self.question_from = 0;
         self.answering = !self.questions.is_empty() && self.prompt.is_empty();
         let now = self.now;
@@ -163,10 +166,10 @@ impl AttachScreen {
         }
     }
 
-    fn update(&mut self, params: &RawValue) {
+    fn apply_update(&mut self, params: &RawValue) {
         match serde_json::from_str(params.get()).map(|params: UpdateParams| params.update) {
-            Ok(ReceivedUpdate::Standard(update)) => self.standard(*update),
-            Ok(ReceivedUpdate::Extension(update)) => self.extension((*update).into()),
+            Ok(ReceivedUpdate::Standard(update)) => self.apply_standard_update(*update),
+            Ok(ReceivedUpdate::Extension(update)) => self.apply_extension((*update).into()),
             Ok(ReceivedUpdate::UserMessage {
                 message_id,
                 content,
@@ -174,31 +177,33 @@ impl AttachScreen {
             }) => {
                 let by = sender(meta.as_ref());
                 for block in content {
-                    self.person(by.clone(), message_id.as_deref(), block_text(&block));
+                    self.add_user_message(by.clone(), message_id.as_deref(), block_text(&block));
                 }
             }
             Err(_) => {}
         }
     }
 
-    fn extension(&mut self, update: CarriedUpdate<'_>) {
+    fn apply_extension(&mut self, update: CarriedUpdate<'_>) {
         let asked = match update {
-            CarriedUpdate::LiveSessionClient(change) => return self.client_changed(change),
+            CarriedUpdate::LiveSessionClient(change) => return self.apply_client_change(change),
             CarriedUpdate::HitlResolved(ended) => {
-                return self.transcript.settled(&ended.request_id, ended.outcome);
+                return self
+                    .transcript
+                    .settle_question(&ended.request_id, ended.outcome);
             }
             CarriedUpdate::HitlRequest(ref asked) => Some(asked.request_id.to_string()),
             _ => None,
         };
-        if let Some(activity) = AgentActivity::of_update(update) {
-            self.transcript.activity(activity);
+        if let Some(activity) = AgentActivity::from_update(update) {
+            self.transcript.add_activity(activity);
             if let Some(id) = asked {
-                self.transcript.asked(&id);
+                self.transcript.mark_question(&id);
             }
         }
     }
 
-    fn standard(&mut self, update: SessionUpdate) {
+    fn apply_standard_update(&mut self, update: SessionUpdate) {
         match update {
             SessionUpdate::SessionInfoUpdate(info) => {
                 self.title = info.title.take().unwrap_or(std::mem::take(&mut self.title));
@@ -212,38 +217,42 @@ impl AttachScreen {
                 self.usage = Some(usage);
                 return;
             }
-            SessionUpdate::AgentMessageChunk(chunk) => self.words(MessageAuthor::Agent, &chunk),
-            SessionUpdate::AgentThoughtChunk(chunk) => self.words(MessageAuthor::Thought, &chunk),
+            SessionUpdate::AgentMessageChunk(chunk) => self.add_chunk(MessageAuthor::Agent, &chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => {
+                self.add_chunk(MessageAuthor::Thought, &chunk)
+            }
             SessionUpdate::UserMessageChunk(chunk) => {
                 let id = chunk.message_id.as_ref().map(|id| id.0.to_string());
                 let by = sender(chunk.meta.as_ref());
-                self.person(by, id.as_deref(), block_text(&chunk.content));
+                self.add_user_message(by, id.as_deref(), block_text(&chunk.content));
             }
-            SessionUpdate::ToolCall(call) => self.transcript.call(call),
-            SessionUpdate::ToolCallUpdate(update) => self.transcript.call_update(update),
-            SessionUpdate::Plan(plan) => self.transcript.plan(plan.entries),
+            SessionUpdate::ToolCall(call) => self.transcript.add_call(call),
+            SessionUpdate::ToolCallUpdate(update) => self.transcript.update_call(update),
+            SessionUpdate::Plan(plan) => self.transcript.set_plan(plan.entries),
             _ => return,
         }
         self.idle = false;
     }
 
-    fn words(&mut self, who: MessageAuthor, chunk: &ContentChunk) {
+    fn add_chunk(&mut self, who: MessageAuthor, chunk: &ContentChunk) {
         let id = chunk.message_id.as_ref().map(|id| &*id.0);
-        self.transcript.said(who, id, block_text(&chunk.content));
+        self.transcript
+            .add_text(who, id, block_text(&chunk.content));
     }
 
     /// Handles a message of a person to the agent.
-    fn person(&mut self, by: Option<String>, id: Option<&str>, text: &str) {
+    fn add_user_message(&mut self, by: Option<String>, id: Option<&str>, text: &str) {
         self.waiting.retain(|waiting| Some(&*waiting.message) != id);
         let mine = by.as_deref() == Some(&self.me);
         if mine && self.sent.front().is_some_and(|sent| sent.1 == text) {
             self.sent.pop_front();
         }
         let by = by.filter(|_| !mine);
-        self.transcript.said(MessageAuthor::Person(by), id, text);
+        self.transcript
+            .add_text(MessageAuthor::Person(by), id, text);
     }
 
-    fn event(&mut self, params: &RawValue) {
+    fn apply_agent_event(&mut self, params: &RawValue) {
         let Ok(event) = serde_json::from_str::<HarnEvent<'_>>(params.get()) else {
             return;
         };
@@ -252,48 +261,49 @@ impl AttachScreen {
                 self.turn = Some(self.now);
                 self.turn_seen = self.link == ConnectionStatus::Up;
                 self.idle = false;
-                self.changed();
-                self.transcript.next_plan();
+                self.drop_outdated_notice();
+                self.transcript.start_new_plan();
                 let id = Some(&*started.message_id);
                 // The server does not repeat our own prompt to us.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
                 if !told && let Some((_, sent)) = self.sent.pop_front() {
-                    self.transcript.said(MessageAuthor::Person(None), id, &sent);
+                    self.transcript
+                        .add_text(MessageAuthor::Person(None), id, &sent);
                 }
             }
             HarnEvent::TurnEnded(ended) => {
                 self.turn = None;
                 self.idle = false;
-                self.changed();
-                self.turn_ended(&ended);
+                self.drop_outdated_notice();
+                self.note_turn_end(&ended);
             }
             HarnEvent::SessionClosed(closed) => {
                 self.turn = None;
-                self.changed();
+                self.drop_outdated_notice();
                 let reason = match &*closed.reason {
                     "client_request" => "a client closed it",
                     reason => reason,
                 };
-                self.ended = Some(tame_line(reason));
+                self.ended = Some(escape_line(reason));
                 // Pending messages of a closed session are never delivered.
                 self.sent.clear();
                 self.waiting.clear();
-                self.ask_no_more();
+                self.clear_questions();
             }
             HarnEvent::AgentIdle(_) => self.idle = true,
             event => {
-                if let Some(activity) = AgentActivity::of_event(&event) {
-                    self.transcript.activity(activity);
+                if let Some(activity) = AgentActivity::from_event(&event) {
+                    self.transcript.add_activity(activity);
                 }
             }
         }
     }
 
     /// Shows how a turn ended, unless it ended normally.
-    fn turn_ended(&mut self, ended: &TurnEndedFields<'_>) {
+    fn note_turn_end(&mut self, ended: &TurnEndedFields<'_>) {
         if let Some(failed) = &ended.error {
             let words = format!("the turn failed: {failed}");
-            return self.transcript.note(NoteLevel::Warning, words);
+            return self.transcript.add_note(NoteLevel::Warning, words);
         }
         let words = match ended.stop_reason {
             Some(StopReason::Cancelled) => "cancelled",
@@ -302,7 +312,7 @@ impl AttachScreen {
             Some(StopReason::MaxTurnRequests) => "the agent made as many requests as it may",
             Some(StopReason::EndTurn) | None => return,
         };
-        self.transcript.note(NoteLevel::Note, words);
+        self.transcript.add_note(NoteLevel::Note, words);
     }
 }
 

@@ -92,12 +92,12 @@ impl AttachScreen {
         }
     }
 
-    pub(super) fn in_control(&self) -> bool {
+    pub(super) fn is_controller(&self) -> bool {
         self.controller.as_deref() == Some(&self.me) && !self.replaced
     }
 
     /// Removes a notice that a change has made outdated.
-    pub(super) fn changed(&mut self) {
+    pub(super) fn drop_outdated_notice(&mut self) {
         if !self.notice_stays {
             self.notice = None;
         }
@@ -126,7 +126,7 @@ impl AttachScreen {
     }
 
     /// Removes the questions: from now on, another client or none is asked.
-    fn ask_no_more(&mut self) {
+    fn clear_questions(&mut self) {
         self.questions.clear();
         self.answering = false;
     }

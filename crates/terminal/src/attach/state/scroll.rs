@@ -19,13 +19,13 @@ pub(in crate::attach) enum ScrollPosition {
 impl AttachScreen {
     fn entry_lines(&self, number: u64) -> Vec<Line<'static>> {
         let columns = usize::from(self.size.0);
-        lines::of_entry(&self.transcript, number, columns, self.unfolded)
+        lines::entry_lines(&self.transcript, number, columns, self.unfolded)
     }
 
     /// Returns the visible lines, at most `height`.
-    pub(in crate::attach) fn in_sight(&self, height: usize) -> Vec<Line<'static>> {
+    pub(in crate::attach) fn visible_lines(&self, height: usize) -> Vec<Line<'static>> {
         let (mut number, skip) = match self.view {
-            ScrollPosition::End => self.place_of_end(height),
+            ScrollPosition::End => self.end_position(height),
             // Entries that were dropped cannot be shown.
             ScrollPosition::At(number, _) if number < self.transcript.first => {
                 (self.transcript.first, 0)
@@ -50,12 +50,12 @@ impl AttachScreen {
     }
 
     /// Returns the position of the first line when the end is visible.
-    fn place_of_end(&self, height: usize) -> (u64, usize) {
-        self.back(self.transcript.end(), 0, height)
+    fn end_position(&self, height: usize) -> (u64, usize) {
+        self.position_before(self.transcript.end(), 0, height)
     }
 
     /// Returns the position `by` lines before another, or the beginning.
-    fn back(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
+    fn position_before(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
         if by <= line {
             return (number, line - by);
         }
@@ -72,7 +72,7 @@ impl AttachScreen {
     }
 
     /// Returns the position `by` lines after another, or the end.
-    fn forth(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
+    fn position_after(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
         let mut missing = line + by;
         while number < self.transcript.end() {
             let lines = self.entry_lines(number).len();
@@ -87,14 +87,14 @@ impl AttachScreen {
 
     /// Scrolls by this many lines; `height` lines are visible.
     pub(in crate::attach) fn scroll(&mut self, by: isize, height: usize) {
-        let end = self.place_of_end(height);
+        let end = self.end_position(height);
         let (number, line) = match self.view {
             ScrollPosition::End => end,
             ScrollPosition::At(number, line) => (number.max(self.transcript.first), line),
         };
         let place = match by < 0 {
-            true => self.back(number, line, by.unsigned_abs()),
-            false => self.forth(number, line, by.unsigned_abs()),
+            true => self.position_before(number, line, by.unsigned_abs()),
+            false => self.position_after(number, line, by.unsigned_abs()),
         };
         self.view = match place >= end {
             true => ScrollPosition::End,
@@ -103,7 +103,7 @@ impl AttachScreen {
     }
 
     /// Folds or unfolds tool calls. The first visible entry stays the same.
-    pub(in crate::attach) fn unfold(&mut self) {
+    pub(in crate::attach) fn toggle_unfolded(&mut self) {
         self.unfolded = !self.unfolded;
         if let ScrollPosition::At(number, _) = self.view {
             self.view = ScrollPosition::At(number, 0);

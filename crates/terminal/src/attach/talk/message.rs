@@ -65,7 +65,9 @@ pub(in crate::attach) enum ReceivedUpdate {
 }
 
 /// Returns the session id and the event id of some params.
-pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<String>) {
+pub(in crate::attach) fn session_and_event_id(
+    params: &RawValue,
+) -> (Option<String>, Option<String>) {
     #[derive(Deserialize)]
     struct ParamsHead {
         #[serde(rename = "sessionId")]
@@ -85,7 +87,7 @@ pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<
 }
 
 /// Returns the params of `initialize`: all extensions, event ids and forms.
-pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
+pub(in crate::attach) fn initialize_params(worker_calls: bool) -> Value {
     let ours = json!({"profile": "harn", "eventIds": true, "workerCalls": worker_calls});
     json!({
         "protocolVersion": 1,
@@ -95,7 +97,7 @@ pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
 }
 
 /// Parses a change of the session's clients from an update.
-pub(in crate::attach) fn live_client_change(
+pub(in crate::attach) fn parse_client_change(
     params: &RawValue,
 ) -> Option<LiveClientFields<'static>> {
     // A fast check: most of the many updates concern something else.
@@ -113,7 +115,7 @@ pub(in crate::attach) fn live_client_change(
 }
 
 /// Translates the response to `session/attach`.
-pub(super) fn joined(result: AttachmentResult<'_>) -> JoinedSession {
+pub(super) fn joined_session(result: AttachmentResult<'_>) -> JoinedSession {
     let session = result.meta.map(|meta| meta.harn.session);
     let mode = session
         .as_ref()
@@ -154,7 +156,7 @@ enum InjectionContent {
 }
 
 /// Returns the pending messages; reminders have no message id and are left out.
-pub(super) fn waiting(pending: PendingInjectionsReply) -> Vec<QueuedMessage> {
+pub(super) fn queued_messages(pending: PendingInjectionsReply) -> Vec<QueuedMessage> {
     let message = |row: PendingInjectionRow| {
         let text = |block| match block {
             ContentBlock::Text(text) => Some(text.text),

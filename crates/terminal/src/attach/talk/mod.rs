@@ -18,7 +18,9 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::message::{PendingInjectionsReply, ReceivedMessage, RefusalDetails, RequestRefusal};
 
-pub(super) use self::message::{ReceivedUpdate, UpdateParams, hello, live_client_change};
+pub(super) use self::message::{
+    ReceivedUpdate, UpdateParams, initialize_params, parse_client_change,
+};
 
 /// The interval between heartbeats in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
@@ -186,7 +188,7 @@ impl AttachProtocol {
         self.request(
             RequestPurpose::Hello,
             "initialize",
-            message::hello(self.worker_calls),
+            message::initialize_params(self.worker_calls),
         );
     }
 
@@ -211,25 +213,25 @@ impl AttachProtocol {
     }
 
     /// Handles a line. Lines that cannot be parsed are ignored: a display must not fail over something new.
-    pub(super) fn hear(&mut self, line: &str) -> Option<AttachEvent> {
+    pub(super) fn handle_line(&mut self, line: &str) -> Option<AttachEvent> {
         let incoming: ReceivedMessage<'_> = serde_json::from_str(line).ok()?;
         let params = incoming.params.map(ToOwned::to_owned);
         match (incoming.method.as_deref(), incoming.id) {
-            (Some(method), Some(id)) => self.asked(method, id, params),
-            (Some(method), None) => self.told(method, params?),
+            (Some(method), Some(id)) => self.handle_request(method, id, params),
+            (Some(method), None) => self.handle_notification(method, params?),
             (None, Some(id)) => {
                 let id = id.as_u64()?;
                 let sent = self.sent.remove(&id)?;
                 match incoming.error {
-                    Some(problem) => self.refused(id, sent, problem),
-                    None => self.answered(id, sent, &incoming.result.unwrap_or_default()),
+                    Some(problem) => self.handle_rejection(id, sent, problem),
+                    None => self.handle_response(id, sent, &incoming.result.unwrap_or_default()),
                 }
             }
             (None, None) => None,
         }
     }
 
-    fn asked(
+    fn handle_request(
         &mut self,
         method: &str,
         id: Value,
@@ -240,19 +242,23 @@ impl AttachProtocol {
             "elicitation/create" => true,
             _ => {
                 let why = format!("{method}: not known here");
-                self.say(&RpcMessage::error(id, -32601, &why));
+                self.queue_message(&RpcMessage::error(id, -32601, &why));
                 return None;
             }
         };
         let params = params?;
-        self.reached(&params);
+        self.record_position(&params);
         Some(AttachEvent::Asked(QuestionRequest { id, params, form }))
     }
 
-    fn told(&mut self, method: &str, params: Box<RawValue>) -> Option<AttachEvent> {
+    fn handle_notification(&mut self, method: &str, params: Box<RawValue>) -> Option<AttachEvent> {
         match method {
-            "session/update" => self.reached(&params).then(|| self.updated(params)),
-            AGENT_EVENT => self.reached(&params).then_some(AttachEvent::Event(params)),
+            "session/update" => self
+                .record_position(&params)
+                .then(|| self.translate_update(params)),
+            AGENT_EVENT => self
+                .record_position(&params)
+                .then_some(AttachEvent::Event(params)),
             AGENT_IDLE => Some(AttachEvent::Idle),
             "$/cancel_request" => {
                 let params: Value = serde_json::from_str(params.get()).ok()?;
@@ -263,9 +269,9 @@ impl AttachProtocol {
     }
 
     /// Translates an update, which may be about this client.
-    fn updated(&mut self, params: Box<RawValue>) -> AttachEvent {
+    fn translate_update(&mut self, params: Box<RawValue>) -> AttachEvent {
         // Changes in the replay are in the past.
-        let change = self.joined.then(|| live_client_change(&params));
+        let change = self.joined.then(|| parse_client_change(&params));
         let Some(change) = change.flatten() else {
             return AttachEvent::Update(params);
         };
@@ -301,8 +307,8 @@ impl AttachProtocol {
     }
 
     /// Stores the position in the session's stream; returns false if the params belong to another session.
-    fn reached(&mut self, params: &RawValue) -> bool {
-        let (session, event) = message::event_id(params);
+    fn record_position(&mut self, params: &RawValue) -> bool {
+        let (session, event) = message::session_and_event_id(params);
         if self.session().is_some() && session.as_deref() != self.session() {
             return false;
         }
@@ -316,7 +322,12 @@ impl AttachProtocol {
         true
     }
 
-    fn answered(&mut self, id: u64, sent: RequestPurpose, result: &Value) -> Option<AttachEvent> {
+    fn handle_response(
+        &mut self,
+        id: u64,
+        sent: RequestPurpose,
+        result: &Value,
+    ) -> Option<AttachEvent> {
         match sent {
             RequestPurpose::Hello => {
                 self.open();
@@ -349,12 +360,12 @@ impl AttachProtocol {
                     session,
                 );
                 let mut joined = AttachmentResult::deserialize(result)
-                    .map_or_else(|_| JoinedSession::default(), message::joined);
+                    .map_or_else(|_| JoinedSession::default(), message::joined_session);
                 joined.session = self.session().unwrap_or_default().to_owned();
                 joined.instead = self.instead.take();
                 Some(AttachEvent::Joined(Box::new(joined)))
             }
-            RequestPurpose::Pending => Some(AttachEvent::Waiting(message::waiting(
+            RequestPurpose::Pending => Some(AttachEvent::Waiting(message::queued_messages(
                 PendingInjectionsReply::deserialize(result).unwrap_or_default(),
             ))),
             RequestPurpose::Inject { steer, text } => {
@@ -375,7 +386,7 @@ impl AttachProtocol {
         }
     }
 
-    fn refused(
+    fn handle_rejection(
         &mut self,
         id: u64,
         sent: RequestPurpose,
@@ -388,7 +399,7 @@ impl AttachProtocol {
             // Another client has control: observe.
             RequestPurpose::Attach { control: true } if reason == "controller_exists" => {
                 self.instead = controller;
-                self.attach(false, Some(self.after()));
+                self.attach(false, Some(self.last_event_id()));
                 return None;
             }
             RequestPurpose::Attach { .. } if reason == "unknown_session" && self.begun => {
@@ -422,10 +433,10 @@ impl AttachProtocol {
 
     fn open(&mut self) {
         match self.target.clone() {
-            SessionTarget::Live(_) => self.attach(self.control, Some(self.after())),
+            SessionTarget::Live(_) => self.attach(self.control, Some(self.last_event_id())),
             SessionTarget::Stored(session, cwd) => {
                 let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [],
-                                    "lastEventId": self.after()});
+                                    "lastEventId": self.last_event_id()});
                 self.request(RequestPurpose::Load, "session/load", params);
             }
             SessionTarget::New(cwd) => {
@@ -436,7 +447,7 @@ impl AttachProtocol {
     }
 
     /// Returns the event id after which the stream continues.
-    fn after(&self) -> String {
+    fn last_event_id(&self) -> String {
         self.last.clone().unwrap_or_else(|| "0".to_owned())
     }
 
@@ -449,11 +460,11 @@ impl AttachProtocol {
         let id = self.next;
         self.next += 1;
         self.sent.insert(id, sent);
-        self.say(&RpcMessage::request(id, method, params));
+        self.queue_message(&RpcMessage::request(id, method, params));
         id
     }
 
-    fn say<I: Serialize, T: Serialize>(&mut self, message: &RpcMessage<'_, I, T>) {
+    fn queue_message<I: Serialize, T: Serialize>(&mut self, message: &RpcMessage<'_, I, T>) {
         self.out.push(message.to_text());
     }
 }

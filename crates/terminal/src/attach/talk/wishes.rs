@@ -31,7 +31,7 @@ impl AttachProtocol {
 
     pub(in crate::attach) fn cancel(&mut self) {
         let params = json!({"sessionId": self.session()});
-        self.say(&RpcMessage::notification("session/cancel", params));
+        self.queue_message(&RpcMessage::notification("session/cancel", params));
     }
 
     /// Takes control from any other controller.
@@ -64,7 +64,7 @@ impl AttachProtocol {
     }
 
     /// Sends a heartbeat, if our name refers to us and heartbeats are on.
-    pub(in crate::attach) fn heartbeat(&mut self) {
+    pub(in crate::attach) fn send_heartbeat(&mut self) {
         if !self.known || !self.promises {
             return;
         }
@@ -82,6 +82,6 @@ impl AttachProtocol {
     }
 
     pub(in crate::attach) fn answer(&mut self, id: &Value, result: &Value) {
-        self.say(&RpcMessage::answer(id, result));
+        self.queue_message(&RpcMessage::answer(id, result));
     }
 }

@@ -19,7 +19,7 @@ const DIFF: usize = 1000;
 const INPUT: usize = 16 * 1024;
 
 impl TranscriptWindow {
-    pub(in crate::attach) fn call(&mut self, call: ToolCall) {
+    pub(in crate::attach) fn add_call(&mut self, call: ToolCall) {
         let ours = tool_meta(call.meta.as_ref());
         let id = call.tool_call_id.0.clone();
         let ended = calls::announce(&mut self.fold, &call);
@@ -35,7 +35,7 @@ impl TranscriptWindow {
             diff: Vec::new(),
         };
         let input = call.raw_input.as_ref();
-        shown.take_in(input, Some(&call.content), &self.cwd);
+        shown.set_content(input, Some(&call.content), &self.cwd);
         let number = self.push(TranscriptEntry::Call(shown));
         if let Some(open) = self.fold.open.calls.get_mut(&*id) {
             open.tag = number;
@@ -43,7 +43,7 @@ impl TranscriptWindow {
     }
 
     /// Updates a call. An unknown or dropped call is ignored.
-    pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate) {
+    pub(in crate::attach) fn update_call(&mut self, update: ToolCallUpdate) {
         let ours = tool_meta(update.meta.as_ref());
         let ended = calls::update(&mut self.fold, &update);
         let open = self.fold.open.calls.get(&*update.tool_call_id.0);
@@ -62,14 +62,19 @@ impl TranscriptWindow {
             call.status = status;
             call.took = ours.duration_ms.or(call.took);
             call.error = ours.error.map(Cow::into_owned).or(call.error.take());
-            call.take_in(fields.raw_input.as_ref(), fields.content.as_deref(), &cwd);
+            call.set_content(fields.raw_input.as_ref(), fields.content.as_deref(), &cwd);
         });
     }
 }
 
 impl ToolCallEntry {
     /// Replaces the arguments and the content, if the update has them; each update has them whole.
-    fn take_in(&mut self, input: Option<&Value>, content: Option<&[ToolCallContent]>, cwd: &Path) {
+    fn set_content(
+        &mut self,
+        input: Option<&Value>,
+        content: Option<&[ToolCallContent]>,
+        cwd: &Path,
+    ) {
         if let Some(input) = input {
             self.input = call::input_lines(self.kind, input);
             truncate(&mut self.input, INPUT);
@@ -77,12 +82,14 @@ impl ToolCallEntry {
         let Some(content) = content else {
             return;
         };
-        self.output = tail(&call::lines(content).join("\n"));
+        self.output = tail(&call::text_lines(content).join("\n"));
         let diffs = content.iter().filter_map(|item| match item {
             ToolCallContent::Diff(diff) => Some(diff),
             _ => None,
         });
-        self.diff = diffs.flat_map(|diff| diff::unified(diff, cwd)).collect();
+        self.diff = diffs
+            .flat_map(|diff| diff::unified_diff(diff, cwd))
+            .collect();
         let more = self.diff.len().saturating_sub(DIFF);
         if more > 0 {
             self.diff.truncate(DIFF);

@@ -86,7 +86,7 @@ impl TranscriptEntry {
     }
 
     /// Returns whether a blank line separates the two.
-    pub(in crate::attach) fn stands_apart(&self, before: &Self) -> bool {
+    pub(in crate::attach) fn needs_blank_line(&self, before: &Self) -> bool {
         match (before, self) {
             (_, Self::Said(said)) if said.goes_on => false,
             (Self::Said(_), _) | (_, Self::Said(_)) => true,

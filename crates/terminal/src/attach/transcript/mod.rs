@@ -74,7 +74,7 @@ impl TranscriptWindow {
     fn push(&mut self, entry: TranscriptEntry) -> u64 {
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
-        self.forget();
+        self.drop_oldest();
         self.end() - 1
     }
 
@@ -89,10 +89,10 @@ impl TranscriptWindow {
         let before = entry.bytes();
         change(entry);
         self.bytes = self.bytes - before + entry.bytes();
-        self.forget();
+        self.drop_oldest();
     }
 
-    fn forget(&mut self) {
+    fn drop_oldest(&mut self) {
         while self.entries.len() > self.bounds.entries
             || (self.bytes > self.bounds.bytes && self.entries.len() > 1)
         {
@@ -114,7 +114,7 @@ impl TranscriptWindow {
     }
 
     /// Adds text; it continues the last entry if that belongs to the same message.
-    pub(super) fn said(&mut self, who: MessageAuthor, message: Option<&str>, text: &str) {
+    pub(super) fn add_text(&mut self, who: MessageAuthor, message: Option<&str>, text: &str) {
         let mut rest = text;
         // A person's message arrives in blocks, each a paragraph.
         let joint = if matches!(who, MessageAuthor::Person(_)) {
@@ -166,7 +166,7 @@ impl TranscriptWindow {
     }
 
     /// Updates the shown plan if the steps are the same, else adds a plan.
-    pub(super) fn plan(&mut self, steps: Vec<PlanEntry>) {
+    pub(super) fn set_plan(&mut self, steps: Vec<PlanEntry>) {
         let is_same = |number: &u64| match self.entry(*number) {
             Some(TranscriptEntry::Plan(shown)) => is_same_plan(shown, &steps),
             _ => false,
@@ -178,22 +178,22 @@ impl TranscriptWindow {
     }
 
     /// Shows the next plan as a new entry, even if it has the same steps.
-    pub(super) fn next_plan(&mut self) {
+    pub(super) fn start_new_plan(&mut self) {
         self.plan = None;
     }
 
     /// Returns whether a call waits for permission.
-    pub(super) fn call_waits(&self) -> bool {
+    pub(super) fn has_pending_call(&self) -> bool {
         let mut calls = self.fold.open.calls.values();
         calls.any(|call| call.status == ToolCallStatus::Pending && call.tag >= self.first)
     }
 
-    pub(super) fn note(&mut self, mark: NoteLevel, text: impl Into<String>) {
+    pub(super) fn add_note(&mut self, mark: NoteLevel, text: impl Into<String>) {
         self.push(TranscriptEntry::Note(mark, text.into()));
     }
 
     /// Records that the last entry is the question with this id.
-    pub(super) fn asked(&mut self, id: &str) {
+    pub(super) fn mark_question(&mut self, id: &str) {
         let number = self.end().saturating_sub(1);
         self.fold.apply(&AgentEvent::HitlRequested {
             request_id: id.to_owned(),
@@ -206,7 +206,7 @@ impl TranscriptWindow {
     }
 
     /// Adds the outcome to the question with this id.
-    pub(super) fn settled(&mut self, id: &str, outcome: HitlOutcome) {
+    pub(super) fn settle_question(&mut self, id: &str, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "answered",
             HitlOutcome::Timeout => "timeout",
@@ -228,17 +228,17 @@ impl TranscriptWindow {
     }
 
     /// Shows agent activity other than messages and tool calls.
-    pub(super) fn activity(&mut self, activity: AgentActivity) {
+    pub(super) fn add_activity(&mut self, activity: AgentActivity) {
         match activity {
-            AgentActivity::Job(job) => self.job(job),
-            AgentActivity::Note(words) => self.note(NoteLevel::Note, words),
-            AgentActivity::Warning(words) => self.note(NoteLevel::Warning, words),
+            AgentActivity::Job(job) => self.set_job(job),
+            AgentActivity::Note(words) => self.add_note(NoteLevel::Note, words),
+            AgentActivity::Warning(words) => self.add_note(NoteLevel::Warning, words),
             // The status line shows it.
             AgentActivity::Idle => {}
         }
     }
 
-    fn job(&mut self, job: Job) {
+    fn set_job(&mut self, job: Job) {
         let id = job.id.clone();
         match self.jobs.get(&id).copied() {
             Some(number) if number >= self.first => {

@@ -17,7 +17,7 @@ fn texts(transcript: &TranscriptWindow) -> Vec<String> {
     entries.map(text).collect()
 }
 
-fn small(entries: usize, bytes: usize) -> TranscriptWindow {
+fn window_with_limits(entries: usize, bytes: usize) -> TranscriptWindow {
     TranscriptWindow {
         bounds: TranscriptLimits { entries, bytes },
         ..TranscriptWindow::default()
@@ -27,11 +27,11 @@ fn small(entries: usize, bytes: usize) -> TranscriptWindow {
 #[test]
 fn chunks_of_one_message_become_one_entry() {
     let mut transcript = TranscriptWindow::default();
-    transcript.said(MessageAuthor::Agent, Some("a"), "one ");
-    transcript.said(MessageAuthor::Agent, Some("a"), "two");
-    transcript.said(MessageAuthor::Agent, Some("b"), "three");
-    transcript.said(MessageAuthor::Person(None), Some("c"), "x");
-    transcript.said(MessageAuthor::Person(None), Some("c"), "y");
+    transcript.add_text(MessageAuthor::Agent, Some("a"), "one ");
+    transcript.add_text(MessageAuthor::Agent, Some("a"), "two");
+    transcript.add_text(MessageAuthor::Agent, Some("b"), "three");
+    transcript.add_text(MessageAuthor::Person(None), Some("c"), "x");
+    transcript.add_text(MessageAuthor::Person(None), Some("c"), "y");
     assert_eq!(texts(&transcript), ["one two", "three", "x\ny"]);
     assert!(transcript.has_message("a") && !transcript.has_message("d"));
 }
@@ -42,15 +42,15 @@ fn a_long_message_is_split_without_loss() {
     let mut whole = String::new();
     let mut transcript = TranscriptWindow::default();
     for _ in 0..40 {
-        transcript.said(MessageAuthor::Agent, Some("a"), &line);
+        transcript.add_text(MessageAuthor::Agent, Some("a"), &line);
         whole.push_str(&line);
     }
     // Without a line break, at once and in small parts.
     let endless = "é".repeat(10 * PIECE);
-    transcript.said(MessageAuthor::Agent, Some("a"), &endless);
+    transcript.add_text(MessageAuthor::Agent, Some("a"), &endless);
     whole.push_str(&endless);
     for _ in 0..10_000 {
-        transcript.said(MessageAuthor::Agent, Some("a"), "no end ");
+        transcript.add_text(MessageAuthor::Agent, Some("a"), "no end ");
         whole.push_str("no end ");
     }
     assert_eq!(texts(&transcript).concat(), whole);
@@ -61,20 +61,20 @@ fn a_long_message_is_split_without_loss() {
 
 #[test]
 fn old_entries_are_dropped_and_counted() {
-    let mut transcript = small(3, usize::MAX);
+    let mut transcript = window_with_limits(3, usize::MAX);
     for number in 0..5 {
-        transcript.note(NoteLevel::Note, format!("{number}"));
+        transcript.add_note(NoteLevel::Note, format!("{number}"));
     }
     assert_eq!(transcript.first, 2);
     assert_eq!(texts(&transcript), ["2", "3", "4"]);
-    let mut transcript = small(usize::MAX, 10_000);
+    let mut transcript = window_with_limits(usize::MAX, 10_000);
     for _ in 0..100 {
-        transcript.note(NoteLevel::Note, "x".repeat(744));
+        transcript.add_note(NoteLevel::Note, "x".repeat(744));
     }
     assert_eq!(transcript.end() - transcript.first, 10);
     assert!(transcript.bytes <= 10_000);
     // The reason of a failure counts as well.
-    let mut transcript = small(usize::MAX, 10_000);
+    let mut transcript = window_with_limits(usize::MAX, 10_000);
     for number in 0..100 {
         let reason = "x".repeat(744);
         let job = Job {
@@ -84,11 +84,11 @@ fn old_entries_are_dropped_and_counted() {
             state: JobState::Failed(reason.clone()),
             took: None,
         };
-        transcript.job(job);
+        transcript.set_job(job);
         let id = number.to_string();
         let mut call = call(&id, "read");
         call.meta = Some(vendor_meta(json!({"error": reason})));
-        transcript.call(call);
+        transcript.add_call(call);
     }
     assert!(transcript.end() - transcript.first <= 10);
 }
@@ -104,14 +104,14 @@ fn call_update(transcript: &mut TranscriptWindow, update: Value, harn: Value) {
     let mut update: agent_client_protocol::v1::schema::ToolCallUpdate =
         serde_json::from_value(update).unwrap();
     update.meta = Some(vendor_meta(harn));
-    transcript.call_update(update);
+    transcript.update_call(update);
 }
 
 #[test]
 fn updates_change_the_entry_of_their_call() {
     let mut transcript = TranscriptWindow::default();
-    transcript.call(call("c", "execute"));
-    transcript.note(NoteLevel::Note, "meanwhile");
+    transcript.add_call(call("c", "execute"));
+    transcript.add_note(NoteLevel::Note, "meanwhile");
     let content = json!([{"type": "content", "content": {"type": "text", "text": "out\n"}},
                          {"type": "diff", "path": "/w/a", "oldText": "1\n", "newText": "2\n"}]);
     transcript.cwd = "/w".into();
@@ -137,7 +137,7 @@ fn updates_change_the_entry_of_their_call() {
 #[test]
 fn the_content_of_a_call_is_bounded() {
     let mut transcript = TranscriptWindow::default();
-    transcript.call(call("c", "execute"));
+    transcript.add_call(call("c", "execute"));
     let text = "line of output\n".repeat(100_000);
     let lines: String = (0..5000).map(|number| format!("{number}\n")).collect();
     let content = json!([{"type": "content", "content": {"type": "text", "text": text}},
@@ -159,12 +159,12 @@ fn plans_and_workers_change_in_place() {
         serde_json::from_value::<PlanEntry>(step).unwrap()
     };
     let mut transcript = TranscriptWindow::default();
-    transcript.plan(vec![step("a", "pending")]);
-    transcript.plan(vec![step("a", "completed")]);
+    transcript.set_plan(vec![step("a", "pending")]);
+    transcript.set_plan(vec![step("a", "completed")]);
     assert_eq!(transcript.end(), 1);
-    transcript.plan(vec![step("b", "pending")]);
-    transcript.next_plan();
-    transcript.plan(vec![step("b", "pending")]);
+    transcript.set_plan(vec![step("b", "pending")]);
+    transcript.start_new_plan();
+    transcript.set_plan(vec![step("b", "pending")]);
     assert_eq!(transcript.end(), 3);
     let worker = |state| {
         AgentActivity::Job(Job {
@@ -175,8 +175,8 @@ fn plans_and_workers_change_in_place() {
             state,
         })
     };
-    transcript.activity(worker(JobState::Running));
-    transcript.activity(worker(JobState::Failed("dark".to_owned())));
+    transcript.add_activity(worker(JobState::Running));
+    transcript.add_activity(worker(JobState::Failed("dark".to_owned())));
     assert_eq!(transcript.end(), 4);
     let Some(TranscriptEntry::Job(job)) = transcript.entry(3) else {
         panic!("no job");

@@ -22,15 +22,15 @@ use tokio_tungstenite::{
 
 use super::{
     super::{
-        address::url,
-        servers::{ListScope, ask},
+        address::parse_url,
+        servers::{ListScope, query_servers},
     },
     *,
 };
 
 fn remote(url_text: &str, token: &str, ca: Option<PathBuf>) -> ServerAddress {
     ServerAddress::Url(RemoteAddress {
-        url: url(url_text).unwrap(),
+        url: parse_url(url_text).unwrap(),
         token: token.to_owned(),
         ca,
     })
@@ -80,12 +80,13 @@ async fn a_web_socket_requires_the_right_token() {
         }
     });
     let address = |token| remote(&format!("ws://127.0.0.1:{port}"), token, None);
-    let mut answers = ask(vec![address("right"), address("wrong")], ListScope::Live).await;
+    let mut answers =
+        query_servers(vec![address("right"), address("wrong")], ListScope::Live).await;
     let refused = answers.pop().unwrap().unwrap_err();
     assert!(matches!(refused, NoConnection::Token(_)), "{refused}");
     let server = answers.pop().unwrap().unwrap();
     assert_eq!(server.sessions.len(), 1);
-    let all = ask(vec![address("right")], ListScope::All).await;
+    let all = query_servers(vec![address("right")], ListScope::All).await;
     assert_eq!(all[0].as_ref().unwrap().sessions.len(), 2);
     assert!(!format!("{:?}", address("right")).contains("right"));
 }
@@ -142,9 +143,9 @@ async fn a_dead_socket_is_reported_as_unreachable() {
     // A killed server leaves its socket file.
     drop(UnixListener::bind(live.join("1.sock")).unwrap());
     fs::write(live.join("README"), "").unwrap();
-    let addresses = super::super::address::sockets(dir.path());
+    let addresses = super::super::address::list_sockets(dir.path());
     assert_eq!(addresses.len(), 1);
-    let asked = ask(addresses, ListScope::All).await;
+    let asked = query_servers(addresses, ListScope::All).await;
     assert!(matches!(asked[0], Err(NoConnection::Nobody(_))));
-    assert!(super::super::address::sockets(&live).is_empty());
+    assert!(super::super::address::list_sockets(&live).is_empty());
 }

@@ -45,38 +45,38 @@ fn only_a_lost_answer_is_an_error() {
     use io::ErrorKind::{BrokenPipe, StorageFull};
     let refusing = |kind| Box::new(FailingWriter(kind));
     let ended = |mut screen: RunScreen| {
-        screen.answer("here");
-        screen.line(&[(PaintStyle::Plain, "done")]);
+        screen.write_answer("here");
+        screen.write_line(&[(PaintStyle::Plain, "done")]);
         screen.finish().map_err(|error| error.kind())
     };
     let paper = || Box::new(CapturedOutput::default());
-    let full = RunScreen::split(refusing(StorageFull), paper(), false);
+    let full = RunScreen::new_split(refusing(StorageFull), paper(), false);
     assert_eq!(ended(full), Err(StorageFull));
-    let shared = RunScreen::shared(refusing(StorageFull), false);
+    let shared = RunScreen::new_shared(refusing(StorageFull), false);
     assert_eq!(ended(shared), Err(StorageFull));
-    let gone = RunScreen::split(refusing(BrokenPipe), paper(), false);
+    let gone = RunScreen::new_split(refusing(BrokenPipe), paper(), false);
     assert_eq!(ended(gone), Ok(()));
-    let no_notes = RunScreen::split(paper(), refusing(StorageFull), false);
+    let no_notes = RunScreen::new_split(paper(), refusing(StorageFull), false);
     assert_eq!(ended(no_notes), Ok(()));
 }
 
 fn play(screen: &mut RunScreen) {
-    screen.thought("hm\nwell");
+    screen.write_thought("hm\nwell");
     screen.begin_line("a", &[(PaintStyle::Plain, "read a.rs")]);
     assert!(screen.end_line("a", &[(PaintStyle::Plain, " done")]));
-    screen.answer("\nIt is ");
-    screen.answer("here.");
+    screen.write_answer("\nIt is ");
+    screen.write_answer("here.");
     screen.begin_line("b", &[(PaintStyle::Plain, "read b.rs")]);
-    screen.line(&[(PaintStyle::Plain, "something else")]);
+    screen.write_line(&[(PaintStyle::Plain, "something else")]);
     assert!(!screen.end_line("b", &[(PaintStyle::Plain, " done")]));
-    screen.answer("And there.\x1b[2J");
+    screen.write_answer("And there.\x1b[2J");
     screen.finish().unwrap();
 }
 
 #[test]
 fn a_blank_line_separates_sections_on_a_terminal() {
     let paper = CapturedOutput::default();
-    play(&mut RunScreen::shared(Box::new(paper.clone()), false));
+    play(&mut RunScreen::new_shared(Box::new(paper.clone()), false));
     expect![[r"
         hm
         well
@@ -96,7 +96,7 @@ fn a_blank_line_separates_sections_on_a_terminal() {
 #[test]
 fn a_split_screen_writes_only_the_answer_to_its_stream() {
     let (answer, notes) = (CapturedOutput::default(), CapturedOutput::default());
-    play(&mut RunScreen::split(
+    play(&mut RunScreen::new_split(
         Box::new(answer.clone()),
         Box::new(notes.clone()),
         false,
@@ -116,13 +116,13 @@ fn a_split_screen_writes_only_the_answer_to_its_stream() {
 #[test]
 fn sections_are_separated_by_one_blank_line() {
     let paper = CapturedOutput::default();
-    let mut screen = RunScreen::shared(Box::new(paper.clone()), false);
-    screen.answer("one\n\n");
-    screen.line(&[(PaintStyle::Plain, "note")]);
-    screen.answer("two\n");
-    screen.answer("\n");
+    let mut screen = RunScreen::new_shared(Box::new(paper.clone()), false);
+    screen.write_answer("one\n\n");
+    screen.write_line(&[(PaintStyle::Plain, "note")]);
+    screen.write_answer("two\n");
+    screen.write_answer("\n");
     screen.pause_answer();
-    screen.answer("three");
+    screen.write_answer("three");
     screen.finish().unwrap();
     assert_eq!(paper.text(), "one\n\nnote\n\ntwo\n\nthree\n");
 }
@@ -130,8 +130,8 @@ fn sections_are_separated_by_one_blank_line() {
 #[test]
 fn a_style_ends_with_its_line() {
     let paper = CapturedOutput::default();
-    let mut screen = RunScreen::shared(Box::new(paper.clone()), true);
-    screen.thought("a\nb");
+    let mut screen = RunScreen::new_shared(Box::new(paper.clone()), true);
+    screen.write_thought("a\nb");
     screen.finish().unwrap();
     assert_eq!(paper.text(), "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n");
 }

@@ -24,19 +24,19 @@ pub(super) async fn run(
         None => exec.await,
     };
     match answer {
-        Ok(exit) => told(screen, exit).map(Ok),
+        Ok(exit) => show_output(screen, exit).map(Ok),
         Err(error) => Some(Err(error)),
     }
 }
 
 /// Adds the output to the screen. The order of lines between stdout and stderr is unknown.
-fn told(screen: &CommandScreen, exit: ProcessExit) -> Option<CommandExit> {
+fn show_output(screen: &CommandScreen, exit: ProcessExit) -> Option<CommandExit> {
     let mut sink = screen.clone();
     if exit.truncated {
-        screen.miss();
+        screen.mark_incomplete();
     }
-    sink.output(&exit.stdout);
-    sink.output(&exit.stderr);
+    sink.on_output(&exit.stdout);
+    sink.on_output(&exit.stderr);
     (!exit.timed_out).then_some(CommandExit {
         code: exit.exit_code,
         signal: exit.signal,

@@ -20,8 +20,8 @@ use self::{
     words::CommandArgument,
 };
 use super::{
-    BuiltinTool, BuiltinToolkit, built_in,
-    work::{executor, fail_by, parse, unless_cancelled, value},
+    BuiltinTool, BuiltinToolkit, builtin_call,
+    work::{executor, fail_by, parse, run_unless_cancelled, to_json},
 };
 use crate::{Toolbox, local::command::sleep_until_limit};
 
@@ -113,17 +113,17 @@ impl BuiltinToolkit {
         patience: Option<Duration>,
     ) -> BoxFuture<'a, Result<CommandRun, AgentError>> {
         Box::pin(async move {
-            let input = match self.in_its_shell(cx, &input).await {
-                Ok(declared) => declared.map(value).unwrap_or(input),
+            let input = match self.expand_for_shell(cx, &input).await {
+                Ok(declared) => declared.map(to_json).unwrap_or(input),
                 Err(error) => {
-                    let call = built_in(cx, BuiltinTool::RunCommand).input(input);
+                    let call = builtin_call(cx, BuiltinTool::RunCommand).input(input);
                     return Err(call.refuse(error).await?);
                 }
             };
             let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
             let declared = declared.and_then(|input| input.command.spec(cx, 0));
             let line = declared.map(|spec| spec.line().into_owned());
-            let call = built_in(cx, BuiltinTool::RunCommand).input(input);
+            let call = builtin_call(cx, BuiltinTool::RunCommand).input(input);
             let call = call.command(&line.unwrap_or_default()).ask().await?;
             let offers = cx.host().client_offers();
             let lent = !offers.terminal && offers.tools && self.is_exec_lent();
@@ -141,7 +141,7 @@ impl BuiltinToolkit {
             let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
             let limit = given.or(patience);
             let place = self.outputs.as_ref().and_then(|outputs| {
-                let place = outputs.place(call.id())?;
+                let place = outputs.output_path(call.id())?;
                 Some((outputs.clone(), place))
             });
             let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
@@ -150,11 +150,11 @@ impl BuiltinToolkit {
                 return Err(fail_by(call, by, error).await?);
             };
             let command = spec.line().into_owned();
-            let screen = CommandScreen::keeping(place);
-            let exit = unless_cancelled(cx, async {
+            let screen = CommandScreen::with_output_file(place);
+            let exit = run_unless_cancelled(cx, async {
                 match lent {
                     true => Ok(exec::run(&call, &screen, spec, limit).await),
-                    false => watch(&call, &screen, spec, limit).await,
+                    false => run_and_show(&call, &screen, spec, limit).await,
                 }
             });
             let end = match exit.await?? {
@@ -170,8 +170,8 @@ impl BuiltinToolkit {
                 None => CommandCompletion::TimedOut(limit.unwrap_or_default()),
             };
             screen.show_rest(&call).await?;
-            let output = end.output(by, &screen);
-            let end = end.tell(call, output.clone()).await?;
+            let output = end.to_tool_output(by, &screen);
+            let end = end.report(call, output.clone()).await?;
             Ok(CommandRun {
                 command,
                 end,
@@ -182,17 +182,17 @@ impl BuiltinToolkit {
 
     /// Returns the arguments with the command expanded for a shell: the one they name, else the one chosen for the
     /// session. Returns `None` if the command is a line for `/bin/sh`.
-    async fn in_its_shell(
+    async fn expand_for_shell(
         &self,
         cx: &TurnContext,
         input: &Value,
     ) -> Result<Option<RunInput>, ToolError> {
         let given: RunInput = parse(input, "the arguments have no command")?;
-        let shell = given.shell.clone().or_else(|| self.shells.chosen());
+        let shell = given.shell.clone().or_else(|| self.shells.chosen_id());
         let (Some(shell), CommandArgument::Line(line)) = (shell, &given.command) else {
             return Ok(None);
         };
-        let command = CommandArgument::within(cx, &self.shells, shell, line).await?;
+        let command = CommandArgument::expand_line(cx, &self.shells, shell, line).await?;
         Ok(Some(RunInput {
             command,
             shell: None,
@@ -208,7 +208,7 @@ impl Toolbox {
         cx: &TurnContext,
         line: &str,
     ) -> Result<CommandRun, AgentError> {
-        let input = value(RunInput {
+        let input = to_json(RunInput {
             command: CommandArgument::Line(line.to_owned()),
             shell: None,
             timeout_ms: None,
@@ -236,7 +236,7 @@ pub async fn run_for_call(
     let by = executor(call.host().client_offers().terminal);
     let screen = CommandScreen::default();
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
-    let end = match watch(call, &screen, spec, None).await? {
+    let end = match run_and_show(call, &screen, spec, None).await? {
         Some(Ok(exit)) => CommandCompletion::Exited(exit),
         Some(Err(error)) => {
             let output = ToolOutput {
@@ -250,14 +250,14 @@ pub async fn run_for_call(
     };
     screen.show_rest(call).await?;
     Ok(CommandResult {
-        output: end.output(by, &screen),
+        output: end.to_tool_output(by, &screen),
         failed: end.failure(),
     })
 }
 
 /// Runs the command and shows its output live; returns `None` when it times out. Dropping the run, at a timeout or
 /// when the turn is cancelled, ends the command and its child processes.
-async fn watch(
+async fn run_and_show(
     call: &ToolHandle,
     screen: &CommandScreen,
     spec: CommandSpec,
@@ -276,7 +276,7 @@ async fn watch(
             biased;
             exit = &mut run => return Ok(Some(exit)),
             () = &mut over => return Ok(None),
-            () = screen.changed_after(pause) => screen.show_new(call).await?,
+            () = screen.wait_for_change_after(pause) => screen.show_new(call).await?,
         }
         shown = shown.saturating_add(1);
     }
@@ -288,7 +288,7 @@ enum CommandCompletion {
 }
 
 impl CommandCompletion {
-    fn how(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Exited(exit) => match (exit.code, &exit.signal) {
                 (Some(code), _) => format!("exit code {code}"),
@@ -302,7 +302,7 @@ impl CommandCompletion {
         }
     }
 
-    fn output(&self, by: ToolExecutor, screen: &CommandScreen) -> ToolOutput {
+    fn to_tool_output(&self, by: ToolExecutor, screen: &CommandScreen) -> ToolOutput {
         let (exit, reported) = match self {
             Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
             Self::TimedOut(_) => (None, None),
@@ -319,9 +319,9 @@ impl CommandCompletion {
             };
             notes.push_str(&format!("{much}, {bytes} bytes, is in {place}\n\n"));
         }
-        notes.push_str(&format!("{}\n", self.how()));
+        notes.push_str(&format!("{}\n", self.describe()));
         ToolOutput {
-            raw: Some(value(RunOutput {
+            raw: Some(to_json(RunOutput {
                 exit_code: exit.and_then(|exit| exit.code),
                 signal: exit.and_then(|exit| exit.signal.as_deref()),
                 truncated,
@@ -342,12 +342,12 @@ impl CommandCompletion {
             Self::Exited(_) => ErrorCategory::ToolError,
             Self::TimedOut(_) => ErrorCategory::Timeout,
         };
-        let message = format!("the command failed: {}", self.how());
+        let message = format!("the command failed: {}", self.describe());
         Some(ToolError { message, category })
     }
 
-    async fn tell(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
-        let how = self.how();
+    async fn report(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
+        let how = self.describe();
         match self.failure() {
             None => {
                 call.complete(output).await?;
@@ -384,7 +384,7 @@ mod tests {
                 output,
                 truncated,
             };
-            CommandCompletion::Exited(exit).how()
+            CommandCompletion::Exited(exit).describe()
         };
         assert_eq!(exit(Some(3), None), "exit code 3");
         assert_eq!(exit(None, Some("SIGKILL")), "ended by SIGKILL");

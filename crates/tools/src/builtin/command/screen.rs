@@ -12,7 +12,7 @@ use harn_runtime::{AgentError, CommandSink, ToolHandle};
 use tokio::sync::Notify;
 
 use super::super::outputs::{OutputFile, OutputFolder};
-use crate::{local::output::boundary, lock::lock};
+use crate::{local::output::next_char_boundary, lock::lock};
 
 /// The most output in one update and in the final result.
 pub(super) const KEPT: usize = 32 * 1024;
@@ -58,7 +58,7 @@ enum OutputOverflow {
 
 impl CommandScreen {
     /// Creates a screen that writes the whole output to this file if it is too long to show.
-    pub(super) fn keeping(place: Option<(OutputFolder, PathBuf)>) -> Self {
+    pub(super) fn with_output_file(place: Option<(OutputFolder, PathBuf)>) -> Self {
         let screen = Self::default();
         if let Some((outputs, place)) = place {
             lock(&screen.seen).file = OutputOverflow::Ready(outputs, place);
@@ -67,7 +67,7 @@ impl CommandScreen {
     }
 
     /// Waits for `pause`, then for new output.
-    pub(super) async fn changed_after(&self, pause: Duration) {
+    pub(super) async fn wait_for_change_after(&self, pause: Duration) {
         // Even a zero sleep takes one tick of the timer, and a short command ends within it.
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
@@ -85,7 +85,7 @@ impl CommandScreen {
 
     /// Shows the output that the final update, which contains the end, will not include.
     pub(super) async fn show_rest(&self, call: &ToolHandle) -> Result<(), AgentError> {
-        while let Some(part) = self.next_of_rest() {
+        while let Some(part) = self.next_remaining_part() {
             call.show(vec![ToolContent::Output(part)]).await?;
         }
         Ok(())
@@ -100,7 +100,7 @@ impl CommandScreen {
         (seen.shown < seen.printed).then(|| ToolContent::Output(seen.next_part()))
     }
 
-    fn next_of_rest(&self) -> Option<CommandOutput> {
+    fn next_remaining_part(&self) -> Option<CommandOutput> {
         let mut seen = lock(&self.seen);
         let is_short = seen.printed - seen.shown <= KEPT as u64;
         let is_shown = seen.terminal.is_some() || is_short || seen.printed > STREAMED;
@@ -116,10 +116,10 @@ impl CommandScreen {
         let mut seen = lock(&self.seen);
         if let Some((text, missing)) = reported.filter(|_| seen.terminal.is_some()) {
             seen.missing = missing;
-            seen.take(&text);
+            seen.append(&text);
         }
         let all = seen.end.len();
-        let output = seen.part(all.saturating_sub(KEPT), all);
+        let output = seen.slice_end(all.saturating_sub(KEPT), all);
         let kept = match std::mem::take(&mut seen.file) {
             OutputOverflow::Kept(kept) => Some(kept),
             OutputOverflow::None | OutputOverflow::Ready(..) => None,
@@ -128,13 +128,13 @@ impl CommandScreen {
     }
 
     /// Records that some output was lost.
-    pub(super) fn miss(&self) {
+    pub(super) fn mark_incomplete(&self) {
         lock(&self.seen).missing = true;
     }
 }
 
 impl ScreenState {
-    fn take(&mut self, chunk: &str) {
+    fn append(&mut self, chunk: &str) {
         let whole = self.printed + chunk.len() as u64 <= KEPT as u64;
         if !whole {
             self.spill();
@@ -151,37 +151,37 @@ impl ScreenState {
         };
         // Cut rarely, so that each byte is moved once on average.
         if self.end.len() > needed.saturating_add(KEPT) {
-            let from = boundary(&self.end, self.end.len() - needed);
+            let from = next_char_boundary(&self.end, self.end.len() - needed);
             self.end.drain(..from);
         }
     }
 
     /// Returns the next output that no update showed, up to the limit, preceded by the end of the shown output.
     fn next_part(&mut self) -> CommandOutput {
-        let (all, first) = (self.end.len(), self.first());
+        let (all, first) = (self.end.len(), self.bytes_before_end());
         let (from, to) = match self.printed <= STREAMED {
             true => {
                 let new = usize::try_from(self.shown - first).unwrap_or(all);
-                let to = boundary(&self.end, all.min(new + KEPT));
+                let to = next_char_boundary(&self.end, all.min(new + KEPT));
                 (new.min(to.saturating_sub(REPEATED)), to)
             }
             false => (all.saturating_sub(REPEATED), all),
         };
         self.shown = first + to as u64;
-        self.part(from, to)
+        self.slice_end(from, to)
     }
 
     /// Returns the number of bytes printed before `end`.
-    fn first(&self) -> u64 {
+    fn bytes_before_end(&self) -> u64 {
         self.printed - self.end.len() as u64
     }
 
     /// Returns these bytes of `end`, or slightly fewer: it does not split a character.
-    fn part(&self, from: usize, to: usize) -> CommandOutput {
-        let from = boundary(&self.end, from);
+    fn slice_end(&self, from: usize, to: usize) -> CommandOutput {
+        let from = next_char_boundary(&self.end, from);
         CommandOutput {
             text: self.end[from..to].to_owned(),
-            start: self.first() + from as u64,
+            start: self.bytes_before_end() + from as u64,
             incomplete: self.missing,
         }
     }
@@ -192,7 +192,7 @@ impl ScreenState {
             return;
         };
         // Without a file the call still shows the end.
-        self.file = match outputs.keep(place.clone()) {
+        self.file = match outputs.create_file(place.clone()) {
             Ok(mut kept) => {
                 kept.push(&self.end);
                 OutputOverflow::Kept(kept)
@@ -203,18 +203,18 @@ impl ScreenState {
 }
 
 impl CommandSink for CommandScreen {
-    fn terminal(&mut self, terminal_id: &str) {
+    fn on_terminal(&mut self, terminal_id: &str) {
         lock(&self.seen).terminal = Some(terminal_id.to_owned());
         self.changed.notify_one();
     }
 
-    fn output(&mut self, chunk: &str) {
+    fn on_output(&mut self, chunk: &str) {
         let mut seen = lock(&self.seen);
         // A terminal shows its own output.
         if seen.terminal.is_some() {
             return;
         }
-        seen.take(chunk);
+        seen.append(chunk);
         drop(seen);
         self.changed.notify_one();
     }
@@ -236,15 +236,15 @@ mod tests {
     #[test]
     fn an_update_repeats_the_end_of_the_output() {
         let mut screen = CommandScreen::default();
-        screen.output("one\n");
+        screen.on_output("one\n");
         assert_eq!(next(&screen).text, "one\n");
-        screen.output("two\n");
+        screen.on_output("two\n");
         assert_eq!(next(&screen).text, "one\ntwo\n");
         assert_eq!(screen.next_content(), None);
-        screen.output(&"→".repeat(REPEATED));
+        screen.on_output(&"→".repeat(REPEATED));
         let part = next(&screen);
         assert_eq!((part.start, part.text.len()), (8, 3 * REPEATED));
-        screen.output("x");
+        screen.on_output("x");
         let part = next(&screen);
         assert!(part.text.len() <= REPEATED && part.text.ends_with("→x"));
         assert_eq!(part.end(), 8 + 3 * REPEATED as u64 + 1);
@@ -257,7 +257,7 @@ mod tests {
         let mut whole = String::new();
         for number in 0..20_000 {
             let line = format!("line→{number}\n");
-            screen.output(&line);
+            screen.on_output(&line);
             whole.push_str(&line);
             // A lot is printed between two updates.
             if number % 7_000 == 0 {
@@ -267,7 +267,7 @@ mod tests {
                 }
             }
         }
-        while let Some(part) = screen.next_of_rest() {
+        while let Some(part) = screen.next_remaining_part() {
             joined.append(&part);
         }
         joined.append(&screen.finish(None).0);
@@ -278,7 +278,7 @@ mod tests {
     fn updates_above_the_limit_show_only_the_end() {
         let mut screen = CommandScreen::default();
         for _ in 0..STREAMED {
-            screen.output("→");
+            screen.on_output("→");
         }
         let part = next(&screen);
         assert!(part.text.len() <= REPEATED);
@@ -291,12 +291,12 @@ mod tests {
     #[test]
     fn a_terminal_replaces_the_output() {
         let mut screen = CommandScreen::default();
-        screen.terminal("term-1");
+        screen.on_terminal("term-1");
         let terminal = ToolContent::Terminal {
             terminal_id: "term-1".to_owned(),
         };
         assert_eq!(screen.next_content(), Some(terminal));
-        screen.output("x");
+        screen.on_output("x");
         assert_eq!(
             screen.next_content(),
             None,
@@ -311,14 +311,14 @@ mod tests {
     fn long_output_is_written_to_a_file_completely() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().to_owned());
-        let place = outputs.place(&"call-1".into()).unwrap();
-        let mut screen = CommandScreen::keeping(Some((outputs, place.clone())));
-        screen.output("first\n");
+        let place = outputs.output_path(&"call-1".into()).unwrap();
+        let mut screen = CommandScreen::with_output_file(Some((outputs, place.clone())));
+        screen.on_output("first\n");
         assert!(!place.exists(), "a short output needs no file");
         let mut whole = "first\n".to_owned();
         for number in 0..20_000 {
             let line = format!("line {number}\n");
-            screen.output(&line);
+            screen.on_output(&line);
             whole.push_str(&line);
         }
         let end = screen.finish(None);

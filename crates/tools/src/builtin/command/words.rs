@@ -20,7 +20,7 @@ pub(super) enum CommandArgument {
 impl CommandArgument {
     /// Expands a line for a shell. This runs before the permission request, so an unusable shell causes no other
     /// failure.
-    pub(super) async fn within(
+    pub(super) async fn expand_line(
         cx: &TurnContext,
         shells: &SessionShells,
         shell: String,
@@ -35,7 +35,7 @@ impl CommandArgument {
         };
         let found = shells.invocation(cx, &command).await?;
         // A host that returns only an id has found the shell.
-        if let Some(shell) = found.shell.described().filter(|shell| !shell.available) {
+        if let Some(shell) = found.shell.description().filter(|shell| !shell.available) {
             let (id, path) = (shell.id.clone(), shell.path.clone());
             return Err(ShellError::Unavailable { id, path });
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     BuiltinTool,
     work::parse,
-    write::{FileChange, NOT_A_FILE, change},
+    write::{FileChange, NOT_A_FILE, change_file},
 };
 
 #[derive(Deserialize)]
@@ -27,19 +27,23 @@ struct EditInput {
 
 /// Edits a file if it is allowed.
 pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<FileChange, AgentError> {
-    change(cx, BuiltinTool::EditFile, edited, input).await
+    change_file(cx, BuiltinTool::EditFile, apply_edit, input).await
 }
 
 /// Returns the text of a file after an edit.
-fn edited(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
+fn apply_edit(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
     let input: EditInput = parse(input, NOT_A_FILE)?;
     let missing = || ToolError::new("there is no such file to edit; write_file makes one");
     let text = text.ok_or_else(missing)?;
     let new = match (input.old_text, input.new_text, input.patch) {
         (Some(old), Some(new), None) => replace::replace(text, &old, &new, input.replace_all),
         (None, None, Some(patch)) => patch::apply(&input.path, text, &patch),
-        (_, _, Some(_)) => return Err(unfit("give either `patch`, or `old_text` and `new_text`")),
-        (_, _, None) => return Err(unfit("give `old_text` and `new_text`, or `patch`")),
+        (_, _, Some(_)) => {
+            return Err(schema_error(
+                "give either `patch`, or `old_text` and `new_text`",
+            ));
+        }
+        (_, _, None) => return Err(schema_error("give `old_text` and `new_text`, or `patch`")),
     };
     let new = new.map_err(ToolError::new)?;
     if new == text {
@@ -48,6 +52,6 @@ fn edited(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
     Ok(new)
 }
 
-fn unfit(message: &str) -> ToolError {
-    ToolError::of(ErrorCategory::SchemaValidation, message)
+fn schema_error(message: &str) -> ToolError {
+    ToolError::with_category(ErrorCategory::SchemaValidation, message)
 }

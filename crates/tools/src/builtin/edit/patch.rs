@@ -6,7 +6,7 @@ use diffy::{Hunk, Line, Patch};
 
 /// Returns the text of the file `path` after a patch.
 pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, String> {
-    let parts = parts(path, &patch.replace("\r\n", "\n"))?;
+    let parts = split_hunks(path, &patch.replace("\r\n", "\n"))?;
     let file: Vec<&str> = text.split_inclusive('\n').collect();
     // New lines get the line ending of the file.
     let end = match file.first() {
@@ -18,7 +18,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
     for (part, number) in parts.iter().zip(1..) {
         let patch = Patch::from_str(part).map_err(|error| format!("hunk {number}: {error}"))?;
         for hunk in patch.hunks() {
-            let start = start(hunk);
+            let start = first_line(hunk);
             if start < at {
                 return Err(format!(
                     "hunk {number} begins before the one before it ends"
@@ -31,7 +31,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
                     file.len()
                 ));
             }
-            if let Some(problem) = mismatch(hunk, &file) {
+            if let Some(problem) = find_mismatch(hunk, &file) {
                 return Err(format!("hunk {number} does not apply: {problem}"));
             }
             new.extend(file[at..start].iter().map(|&line| line.to_owned()));
@@ -61,7 +61,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
 }
 
 /// Splits a patch for this file into one patch per hunk: the new position in a hunk's header is ignored.
-fn parts(path: &str, patch: &str) -> Result<Vec<String>, String> {
+fn split_hunks(path: &str, patch: &str) -> Result<Vec<String>, String> {
     let mut parts: Vec<String> = Vec::new();
     for (line, number) in patch.lines().zip(1..) {
         if line.starts_with("@@") {
@@ -90,7 +90,7 @@ fn parts(path: &str, patch: &str) -> Result<Vec<String>, String> {
 
 /// Returns the index of the first line of a hunk, from 0. A hunk that only adds lines starts after the line it
 /// names, any other on it.
-fn start(hunk: &Hunk<'_, str>) -> usize {
+fn first_line(hunk: &Hunk<'_, str>) -> usize {
     let range = hunk.old_range();
     match range.len() {
         0 => range.start(),
@@ -99,16 +99,19 @@ fn start(hunk: &Hunk<'_, str>) -> usize {
 }
 
 /// Describes where a hunk differs from the file.
-fn mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
+fn find_mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
     let old = || {
         hunk.lines().iter().filter_map(|line| match line {
-            Line::Context(line) | Line::Delete(line) => Some(bare(line)),
+            Line::Context(line) | Line::Delete(line) => Some(strip_line_ending(line)),
             Line::Insert(_) => None,
         })
     };
-    let stands = |line: &str, at: usize| file.get(at).is_some_and(|there| bare(there) == line);
+    let stands = |line: &str, at: usize| {
+        file.get(at)
+            .is_some_and(|there| strip_line_ending(there) == line)
+    };
     let wrong = |start: usize| old().zip(start..).find(|(line, at)| !stands(line, *at));
-    let (_, at) = wrong(start(hunk))?;
+    let (_, at) = wrong(first_line(hunk))?;
     let elsewhere: Vec<_> = (0..file.len())
         .filter(|start| wrong(*start).is_none())
         .collect();
@@ -122,7 +125,7 @@ fn mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
 }
 
 /// Removes the line ending of a line.
-fn bare(line: &str) -> &str {
+fn strip_line_ending(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }

@@ -10,7 +10,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
     }
     let at: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
     match at[..] {
-        [] => Err(missing(text, old)),
+        [] => Err(not_found_error(text, old)),
         [_] => Ok(text.replacen(old, new, 1)),
         [..] if all => Ok(text.replace(old, new)),
         [..] => {
@@ -28,7 +28,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
 }
 
 /// Creates the error for a text that does not occur, with a hint about a similar one.
-fn missing(text: &str, old: &str) -> String {
+fn not_found_error(text: &str, old: &str) -> String {
     let plain = |text: &str| text.replace("\r\n", "\n");
     if plain(text).contains(&plain(old)) {
         return "`old_text` stands there with other line ends; the file's lines end with CR LF, or with a mix"

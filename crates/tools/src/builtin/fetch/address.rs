@@ -12,7 +12,8 @@ pub(super) struct FetchAddress(Url);
 impl FetchAddress {
     /// Parses an address. The error does not repeat the input.
     pub(super) fn parse(given: &str) -> Result<Self, ToolError> {
-        let unfit = |message: &str| ToolError::of(ErrorCategory::SchemaValidation, message);
+        let unfit =
+            |message: &str| ToolError::with_category(ErrorCategory::SchemaValidation, message);
         let parsed = Url::parse(given.trim());
         let mut url = parsed.map_err(|error| unfit(&format!("`url` is no address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {

@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use self::address::{FetchAddress, is_text};
 use super::{
-    BuiltinTool, BuiltinToolkit, built_in,
-    work::{fail_by, parse, unless_cancelled, value},
+    BuiltinTool, BuiltinToolkit, builtin_call,
+    work::{fail_by, parse, run_unless_cancelled, to_json},
 };
 use crate::markdown::{fence, shorten};
 
@@ -67,7 +67,7 @@ impl BuiltinToolkit {
         input: Value,
     ) -> Result<ToolOutput, AgentError> {
         let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
-        let tool = built_in(cx, BuiltinTool::Fetch).input(input);
+        let tool = builtin_call(cx, BuiltinTool::Fetch).input(input);
         // The reason may be a password in the address, so no title contains it.
         let address = match FetchAddress::parse(&url) {
             Ok(address) => address,
@@ -85,26 +85,26 @@ impl BuiltinToolkit {
             let answer = tokio::time::timeout(limit, self.get(address)).await;
             answer.unwrap_or_else(|_| {
                 let late = format!("no whole answer within {} ms", limit.as_millis());
-                Err(ToolError::of(ErrorCategory::Timeout, late))
+                Err(ToolError::with_category(ErrorCategory::Timeout, late))
             })
         };
-        match unless_cancelled(cx, work).await? {
-            Ok(answer) => answer.tell(call).await,
+        match run_unless_cancelled(cx, work).await? {
+            Ok(answer) => answer.finish_call(call).await,
             Err(error) => Err(fail_by(call, ToolExecutor::HarnBuiltin, error).await?),
         }
     }
 
     async fn get(&self, mut address: FetchAddress) -> Result<FetchResponse, ToolError> {
-        let client = self.web.client().map_err(network)?;
+        let client = self.web.client().map_err(network_error)?;
         for _ in 0..=MAX_HOPS {
             let request = client.get(address.url());
             let request = request.header(ACCEPT, "text/*, application/json;q=0.9, */*;q=0.1");
-            let response = request.send().await.map_err(network)?;
+            let response = request.send().await.map_err(network_error)?;
             let location = response.headers().get(LOCATION);
             let location = location.and_then(|location| location.to_str().ok());
             match location.filter(|_| response.status().is_redirection()) {
                 Some(location) => address = address.follow(location)?,
-                None => return read(response).await,
+                None => return read_response(response).await,
             }
         }
         Err(ToolError::new(format!(
@@ -114,7 +114,7 @@ impl BuiltinToolkit {
 }
 
 /// Reads a response if it is text, up to the size limit.
-async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
+async fn read_response(mut response: Response) -> Result<FetchResponse, ToolError> {
     let header = response.headers().get(CONTENT_TYPE);
     let content_type = header.and_then(|header| header.to_str().ok());
     let content_type = content_type.map(str::to_owned);
@@ -123,7 +123,7 @@ async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
     }
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_BYTES
-        && let Some(chunk) = response.chunk().await.map_err(network)?
+        && let Some(chunk) = response.chunk().await.map_err(network_error)?
     {
         bytes.extend_from_slice(&chunk);
     }
@@ -146,7 +146,7 @@ async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
 
 impl FetchResponse {
     /// Ends the call. A response with an error status is a failure, with its text.
-    async fn tell(self, call: ToolHandle) -> Result<ToolOutput, AgentError> {
+    async fn finish_call(self, call: ToolHandle) -> Result<ToolOutput, AgentError> {
         let mut shown = match self.text.trim().is_empty() {
             true => "The answer is empty.\n".to_owned(),
             false => fence("", &self.text, 0),
@@ -155,7 +155,7 @@ impl FetchResponse {
             shown.push_str(&format!("\nThese are its first {MAX_BYTES} bytes.\n"));
         }
         let output = ToolOutput {
-            raw: Some(value(&self)),
+            raw: Some(to_json(&self)),
             content: Some(vec![ToolContent::text(shown.clone())]),
             executor: Some(ToolExecutor::HarnBuiltin),
             ..ToolOutput::default()
@@ -189,13 +189,13 @@ impl WebClient {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        let made = client(&self.env)?;
+        let made = build_client(&self.env)?;
         Ok(self.client.get_or_init(|| made).clone())
     }
 }
 
 /// Creates a client that follows no redirects and uses the proxies in the environment.
-fn client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
+fn build_client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
     // TLS needs a crypto provider; one that is already installed will do.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let named = |name: &str| {
@@ -217,7 +217,7 @@ fn client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
 }
 
 /// Describes a network error without its address.
-fn network(error: reqwest::Error) -> ToolError {
+fn network_error(error: reqwest::Error) -> ToolError {
     let error = error.without_url();
     let mut message = error.to_string();
     let mut cause = error.source();
@@ -225,5 +225,5 @@ fn network(error: reqwest::Error) -> ToolError {
         message = format!("{message}: {deeper}");
         cause = deeper.source();
     }
-    ToolError::of(ErrorCategory::Network, message)
+    ToolError::with_category(ErrorCategory::Network, message)
 }

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::*;
 
-fn given(result: Value) -> Result<ToolOutput, ToolError> {
+fn convert(result: Value) -> Result<ToolOutput, ToolError> {
     let result: CallToolResult = serde_json::from_value(result).unwrap();
-    output("everything", result, &Secrets::default())
+    convert_result("everything", result, &Secrets::default())
 }
 
-fn shown(output: &ToolOutput) -> Vec<ContentBlock> {
+fn shown_blocks(output: &ToolOutput) -> Vec<ContentBlock> {
     let content = output.content.iter().flatten();
     content
         .map(|content| match content {
@@ -21,7 +21,7 @@ fn shown(output: &ToolOutput) -> Vec<ContentBlock> {
 
 #[test]
 fn every_kind_of_content_is_shown() {
-    let output = given(json!({"content": [
+    let output = convert(json!({"content": [
         {"type": "text", "text": "hello"},
         {"type": "image", "mimeType": "image/png", "data": "aGk="},
         {"type": "audio", "mimeType": "audio/wav", "data": "aGk="},
@@ -30,7 +30,10 @@ fn every_kind_of_content_is_shown() {
         {"type": "resource_link", "uri": "file:///c", "name": "c", "size": 3},
     ]}));
     let output = output.unwrap();
-    let kinds: Vec<_> = shown(&output).iter().map(ContentBlock::kind).collect();
+    let kinds: Vec<_> = shown_blocks(&output)
+        .iter()
+        .map(ContentBlock::kind)
+        .collect();
     let expected = [
         "text",
         "image",
@@ -49,18 +52,18 @@ fn every_kind_of_content_is_shown() {
 fn structured_content_becomes_the_raw_value() {
     let sum = json!({"sum": 3});
     let output =
-        given(json!({"content": [{"type": "text", "text": "3"}], "structuredContent": sum}));
+        convert(json!({"content": [{"type": "text", "text": "3"}], "structuredContent": sum}));
     let output = output.unwrap();
     assert_eq!(output.raw, Some(sum.clone()));
-    assert_eq!(shown(&output), [ContentBlock::text("3")]);
-    let output = given(json!({"content": [], "structuredContent": sum})).unwrap();
-    assert_eq!(shown(&output), [ContentBlock::text(r#"{"sum":3}"#)]);
+    assert_eq!(shown_blocks(&output), [ContentBlock::text("3")]);
+    let output = convert(json!({"content": [], "structuredContent": sum})).unwrap();
+    assert_eq!(shown_blocks(&output), [ContentBlock::text(r#"{"sum":3}"#)]);
 }
 
 #[test]
 fn error_message_names_the_server() {
     let told = |result| {
-        let error = given(result).unwrap_err();
+        let error = convert(result).unwrap_err();
         assert_eq!(error.category, ErrorCategory::McpServerError);
         error.message
     };
@@ -78,14 +81,14 @@ fn error_message_names_the_server() {
 #[test]
 fn oversized_output_is_cut_and_marked() {
     let long = "x".repeat(MOST_TEXT);
-    let output = given(json!({"content": [
+    let output = convert(json!({"content": [
         {"type": "text", "text": format!("{long}y")},
         {"type": "text", "text": "more"},
         {"type": "image", "mimeType": "image/png", "data": "A".repeat(MOST_DATA + 1)},
         {"type": "image", "mimeType": "image/png", "data": "aGk="},
     ]}));
     let output = output.unwrap();
-    let shown = shown(&output);
+    let shown = shown_blocks(&output);
     assert_eq!(shown[0], ContentBlock::text(format!("{long}…")));
     assert_eq!(shown[1], ContentBlock::text("…"));
     assert_eq!(
@@ -94,12 +97,12 @@ fn oversized_output_is_cut_and_marked() {
     );
     assert_eq!(shown[3].kind(), "image");
     let many = vec![json!({"type": "text", "text": "a"}); MOST_BLOCKS + 1];
-    let output = given(json!({"content": many})).unwrap();
+    let output = convert(json!({"content": many})).unwrap();
     assert_eq!(shown_len(&output), MOST_BLOCKS + 1);
     let huge = json!({"content": [], "structuredContent": {"a": "x".repeat(MOST_TEXT)}});
-    assert_eq!(given(huge).unwrap().raw, None);
+    assert_eq!(convert(huge).unwrap().raw, None);
 }
 
 fn shown_len(output: &ToolOutput) -> usize {
-    shown(output).len()
+    shown_blocks(output).len()
 }

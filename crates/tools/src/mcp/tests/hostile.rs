@@ -6,23 +6,23 @@ use super::*;
 async fn client_answers_the_requests_of_a_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.stage().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept().await;
     // The server sends requests before it answers `initialize`.
     let greeting = stage.expect("initialize").await;
     stage.notify("notifications/message").await;
     stage.ask(1, "ping", json!({})).await;
-    let pong = stage.hear().await;
+    let pong = stage.receive().await;
     assert_eq!((&pong["id"], &pong["result"]), (&json!(1), &json!({})));
     let result = json!({"protocolVersion": "2025-06-18", "capabilities": {},
         "serverInfo": {"name": "s", "version": "1"}});
     stage.answer(&greeting, result).await;
     stage.expect("notifications/initialized").await;
     // A server without tools receives no `tools/list`.
-    stands(&servers, "s", McpState::Ready).await;
+    wait_for_state(&servers, "s", McpState::Ready).await;
 
     stage.ask(2, "roots/list", json!({})).await;
-    let roots = stage.hear().await;
+    let roots = stage.receive().await;
     assert_eq!(
         roots["result"]["roots"],
         json!([{"uri": "file:///work%20place"}])
@@ -33,7 +33,7 @@ async fn client_answers_the_requests_of_a_server() {
     stage.ask(4, "elicitation/create", form).await;
     stage.ask(5, "made/up", json!({})).await;
     for id in 3..6 {
-        let refused = stage.hear().await;
+        let refused = stage.receive().await;
         assert_eq!(
             (&refused["id"], &refused["error"]["code"]),
             (&json!(id), &json!(-32601))
@@ -45,30 +45,33 @@ async fn client_answers_the_requests_of_a_server() {
 async fn lines_that_are_no_messages_are_skipped() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.stage().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept().await;
     stage
         .print("Server running on stdio\n\n{}\n[]\n\u{0}\n{\"id\":0}\n")
         .await;
-    stage.greet().await;
+    stage.complete_handshake().await;
     stage
         .print("null\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}\n")
         .await;
-    stage.list(&["t"]).await;
-    assert_eq!(stands(&servers, "s", McpState::Ready).await.tools, Some(1));
+    stage.answer_list(&["t"]).await;
+    assert_eq!(
+        wait_for_state(&servers, "s", McpState::Ready).await.tools,
+        Some(1)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn server_that_prints_only_nonsense_fails() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.stage().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept().await;
     let flood = async {
         // Until the reader closes.
         while stage.try_print(&"y\n".repeat(100)).await.is_ok() {}
     };
-    let (status, ()) = tokio::join!(stands(&servers, "s", McpState::Failed), flood);
+    let (status, ()) = tokio::join!(wait_for_state(&servers, "s", McpState::Failed), flood);
     assert_eq!(
         status.error.as_deref(),
         Some("what it prints to stdout is not MCP")
@@ -79,9 +82,9 @@ async fn server_that_prints_only_nonsense_fails() {
 async fn an_endless_line_ends_the_connection() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     let flood = async {
         let piece = "x".repeat(64 * 1024);
         // Fails when the reader closes, long before a hundred megabytes.
@@ -92,7 +95,7 @@ async fn an_endless_line_ends_the_connection() {
         }
         panic!("all of it was read");
     };
-    let (status, ()) = tokio::join!(stands(&servers, "s", McpState::Failed), flood);
+    let (status, ()) = tokio::join!(wait_for_state(&servers, "s", McpState::Failed), flood);
     let told = status.error.unwrap();
     assert_eq!(told, "it sent a message larger than 16 MiB");
 }
@@ -101,13 +104,13 @@ async fn an_endless_line_ends_the_connection() {
 async fn server_that_reads_no_answers_blocks_only_itself() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("deaf"), named("good")]);
-    let mut deaf = theatre.ready(&["t"]).await;
-    let mut good = theatre.ready(&["t"]).await;
+    servers.add(vec![stdio_spec("deaf"), stdio_spec("good")]);
+    let mut deaf = theatre.accept_ready(&["t"]).await;
+    let mut good = theatre.accept_ready(&["t"]).await;
     if deaf.name != "deaf" {
         std::mem::swap(&mut deaf, &mut good);
     }
-    servers.settled().await;
+    servers.wait_until_settled().await;
     // The server does not read our answers; in the end its own writes block.
     let flood = async {
         for id in 0..1_000_000 {
@@ -130,17 +133,17 @@ async fn server_that_reads_no_answers_blocks_only_itself() {
 async fn endless_pages_and_endless_tools_are_cut() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.stage().await;
-    stage.greet().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept().await;
+    stage.complete_handshake().await;
     for page in 0..100 {
         let request = stage.expect("tools/list").await;
-        let tools = [described(&format!("t{page}"))];
+        let tools = [tool_json(&format!("t{page}"))];
         stage
             .answer(&request, json!({"tools": tools, "nextCursor": "on"}))
             .await;
     }
-    let status = stands(&servers, "s", McpState::Ready).await;
+    let status = wait_for_state(&servers, "s", McpState::Ready).await;
     let told = "it has more tools than the 100 that are used";
     assert_eq!(
         (status.tools, status.error.as_deref()),
@@ -149,7 +152,7 @@ async fn endless_pages_and_endless_tools_are_cut() {
 
     stage.notify("notifications/tools/list_changed").await;
     let request = stage.expect("tools/list").await;
-    let tools: Vec<_> = (0..2000).map(|n| described(&format!("t{n}"))).collect();
+    let tools: Vec<_> = (0..2000).map(|n| tool_json(&format!("t{n}"))).collect();
     let mut changes = servers.changes();
     stage.answer(&request, json!({"tools": tools})).await;
     changes.changed().await.unwrap();
@@ -160,14 +163,14 @@ async fn endless_pages_and_endless_tools_are_cut() {
 async fn status_has_the_error_of_a_failed_handshake() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.stage().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept().await;
     let greeting = stage.expect("initialize").await;
     let error = json!({"code": -32600, "message": "bad key\nhunter2"});
     stage
-        .say(&json!({"jsonrpc": "2.0", "id": greeting["id"], "error": error}))
+        .send(&json!({"jsonrpc": "2.0", "id": greeting["id"], "error": error}))
         .await;
-    let status = stands(&servers, "s", McpState::Failed).await;
+    let status = wait_for_state(&servers, "s", McpState::Failed).await;
     assert_eq!(
         status.error.as_deref(),
         Some("it refused: bad key <secret>")

@@ -71,8 +71,8 @@ async fn no_variable_is_logged_or_reported() {
     };
     let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     servers.add(vec![spec]);
-    servers.settled().await;
-    let status = stands(&servers, "s", McpState::Failed).await;
+    servers.wait_until_settled().await;
+    let status = wait_for_state(&servers, "s", McpState::Failed).await;
     servers.close();
     let told = status.error.unwrap();
     assert!(
@@ -125,8 +125,8 @@ async fn no_header_is_logged_or_reported() {
         },
     };
     servers.add(vec![spec("echo"), spec("garbage")]);
-    let echoed = stands(&servers, "echo", McpState::Failed).await;
-    let garbled = stands(&servers, "garbage", McpState::Failed).await;
+    let echoed = wait_for_state(&servers, "echo", McpState::Failed).await;
+    let garbled = wait_for_state(&servers, "garbage", McpState::Failed).await;
     servers.close();
     let told = "a request to it failed: HTTP 400 Bad Request <secret>";
     assert_eq!(echoed.error.as_deref(), Some(told));

@@ -10,34 +10,34 @@ use harn_model::{McpState, McpTransport, Secret, ToolKind, ToolSource};
 use serde_json::json;
 
 use super::*;
-use stage::{FakeDialer, described, named, names, seconds, settings, stands};
+use stage::{FakeDialer, measure, settings, stdio_spec, tool_json, tool_names, wait_for_state};
 use trouble::McpConnectionError;
 
 #[tokio::test(start_paused = true)]
 async fn a_server_connects_in_the_background_and_its_tools_are_called() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.settled().await;
-    servers.add(vec![named("everything")]);
+    servers.wait_until_settled().await;
+    servers.add(vec![stdio_spec("everything")]);
     let connecting = &servers.statuses()[0];
     assert_eq!(
         (connecting.state, connecting.tools),
         (McpState::Connecting, None)
     );
 
-    let mut stage = theatre.stage().await;
-    let greeting = stage.greet().await;
+    let mut stage = theatre.accept().await;
+    let greeting = stage.complete_handshake().await;
     assert_eq!(greeting["params"]["clientInfo"]["name"], "harn-serve");
     assert_eq!(greeting["params"]["capabilities"], json!({"roots": {}}));
     let first = stage.expect("tools/list").await;
-    let page = json!({"tools": [described("echo")], "nextCursor": "2"});
+    let page = json!({"tools": [tool_json("echo")], "nextCursor": "2"});
     stage.answer(&first, page).await;
     let second = stage.expect("tools/list").await;
     assert_eq!(second["params"]["cursor"], "2");
     let reads = json!({"name": "read", "inputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": true, "openWorldHint": false, "title": "Reads"}});
     stage.answer(&second, json!({"tools": [reads]})).await;
-    servers.settled().await;
+    servers.wait_until_settled().await;
 
     let status = &servers.statuses()[0];
     assert_eq!((status.state, status.tools), (McpState::Ready, Some(2)));
@@ -67,16 +67,16 @@ async fn a_server_connects_in_the_background_and_its_tools_are_called() {
 async fn call_fails_with_the_message_of_the_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     let mut failed = async |answer: Value| {
         let serve = async {
             let call = stage.expect("tools/call").await;
             let mut answer = answer;
             answer["jsonrpc"] = json!("2.0");
             answer["id"] = call["id"].clone();
-            stage.say(&answer).await;
+            stage.send(&answer).await;
         };
         let (output, ()) = tokio::join!(servers.call("mcp__s__t", Value::Null), serve);
         output.unwrap_err()
@@ -101,18 +101,18 @@ async fn call_fails_with_the_message_of_the_server() {
 async fn tools_are_listed_again_when_they_change() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["one"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["one"]).await;
+    servers.wait_until_settled().await;
     let mut changes = servers.changes();
     changes.mark_unchanged();
     // Three notifications at once are one change, or two if the first list was already requested.
     for _ in 0..3 {
         stage.notify("notifications/tools/list_changed").await;
     }
-    stage.list(&["one", "two"]).await;
+    stage.answer_list(&["one", "two"]).await;
     changes.changed().await.unwrap();
-    assert_eq!(names(&servers), ["mcp__s__one", "mcp__s__two"]);
+    assert_eq!(tool_names(&servers), ["mcp__s__one", "mcp__s__two"]);
     assert_eq!(servers.statuses()[0].state, McpState::Ready);
 }
 
@@ -120,14 +120,14 @@ async fn tools_are_listed_again_when_they_change() {
 async fn a_server_that_changes_without_end_is_asked_less_and_less() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["t0"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t0"]).await;
+    servers.wait_until_settled().await;
     let mut pauses = Vec::new();
     for n in 1..=9 {
         stage.notify("notifications/tools/list_changed").await;
         let tool = format!("t{n}");
-        let ((), waited) = seconds(stage.list(&[&tool])).await;
+        let ((), waited) = measure(stage.answer_list(&[&tool])).await;
         pauses.push(waited.as_secs());
     }
     assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
@@ -136,7 +136,7 @@ async fn a_server_that_changes_without_end_is_asked_less_and_less() {
     let mut pauses = Vec::new();
     for tool in ["a", "b", "c"] {
         stage.notify("notifications/tools/list_changed").await;
-        let ((), waited) = seconds(stage.list(&[tool])).await;
+        let ((), waited) = measure(stage.answer_list(&[tool])).await;
         pauses.push(waited.as_secs());
     }
     assert_eq!(pauses, [0, 1, 2]);
@@ -146,21 +146,21 @@ async fn a_server_that_changes_without_end_is_asked_less_and_less() {
 async fn a_server_that_dies_is_tried_again_and_keeps_its_tools() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     drop(stage);
-    let status = stands(&servers, "s", McpState::Failed).await;
+    let status = wait_for_state(&servers, "s", McpState::Failed).await;
     assert_eq!(status.error.as_deref(), Some("it closed the connection"));
-    assert_eq!(names(&servers), ["mcp__s__t"]);
+    assert_eq!(tool_names(&servers), ["mcp__s__t"]);
 
     let serve = async {
-        let mut stage = theatre.ready(&["t"]).await;
+        let mut stage = theatre.accept_ready(&["t"]).await;
         stage.serve_call("back").await;
         stage
     };
     let ((output, _stage), took) =
-        seconds(async { tokio::join!(servers.call("mcp__s__t", Value::Null), serve) }).await;
+        measure(async { tokio::join!(servers.call("mcp__s__t", Value::Null), serve) }).await;
     assert_eq!(output.unwrap().raw, Some(json!("back")));
     assert_eq!(took, Duration::from_secs(1));
     assert_eq!(servers.statuses()[0].error, None);
@@ -170,9 +170,9 @@ async fn a_server_that_dies_is_tried_again_and_keeps_its_tools() {
 async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     let die = async {
         stage.expect("tools/call").await;
         drop(stage);
@@ -189,19 +189,19 @@ async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
 async fn server_is_given_up_after_too_many_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     drop(stage);
-    stands(&servers, "s", McpState::Failed).await;
+    wait_for_state(&servers, "s", McpState::Failed).await;
     let away = async {
         for _ in 0..5 {
-            drop(theatre.stage().await);
+            drop(theatre.accept().await);
         }
     };
     // The call waits ten seconds; by then three more tries have failed.
     let (call, took) = {
-        let call = seconds(servers.call("mcp__s__t", Value::Null));
+        let call = measure(servers.call("mcp__s__t", Value::Null));
         tokio::join!(call, away).0
     };
     let error = call.unwrap_err();
@@ -212,40 +212,40 @@ async fn server_is_given_up_after_too_many_failures() {
         (ErrorCategory::McpServerError, Duration::from_secs(10))
     );
 
-    stands(&servers, "s", McpState::GivenUp).await;
-    assert_eq!(names(&servers), Vec::<String>::new());
+    wait_for_state(&servers, "s", McpState::GivenUp).await;
+    assert_eq!(tool_names(&servers), Vec::<String>::new());
     // Adding an equal server again starts it anew.
-    servers.add(vec![named("s")]);
-    let _stage = theatre.ready(&["t"]).await;
-    stands(&servers, "s", McpState::Ready).await;
+    servers.add(vec![stdio_spec("s")]);
+    let _stage = theatre.accept_ready(&["t"]).await;
+    wait_for_state(&servers, "s", McpState::Ready).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_a_lasting_connection_resets_the_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
+    servers.add(vec![stdio_spec("s")]);
     // The server connects each time; only the length of the connection counts.
     for stays in [61, 0, 0, 0, 0, 61, 0, 0, 0, 0] {
-        let stage = theatre.ready(&["t"]).await;
-        stands(&servers, "s", McpState::Ready).await;
+        let stage = theatre.accept_ready(&["t"]).await;
+        wait_for_state(&servers, "s", McpState::Ready).await;
         tokio::time::sleep(Duration::from_secs(stays)).await;
         drop(stage);
-        stands(&servers, "s", McpState::Failed).await;
+        wait_for_state(&servers, "s", McpState::Failed).await;
     }
-    let stage = theatre.ready(&["t"]).await;
-    stands(&servers, "s", McpState::Ready).await;
+    let stage = theatre.accept_ready(&["t"]).await;
+    wait_for_state(&servers, "s", McpState::Ready).await;
     drop(stage);
-    stands(&servers, "s", McpState::GivenUp).await;
+    wait_for_state(&servers, "s", McpState::GivenUp).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_runs_into_the_deadline() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let _silent = theatre.stage().await;
-    let (status, took) = seconds(stands(&servers, "s", McpState::Failed)).await;
+    servers.add(vec![stdio_spec("s")]);
+    let _silent = theatre.accept().await;
+    let (status, took) = measure(wait_for_state(&servers, "s", McpState::Failed)).await;
     assert_eq!(took, Duration::from_secs(30));
     assert_eq!(
         status.error.as_deref(),
@@ -257,9 +257,9 @@ async fn a_server_that_never_answers_runs_into_the_deadline() {
 async fn dropped_or_late_call_is_cancelled() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&["t"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
     let call = tokio::select! {
         biased;
         output = servers.call("mcp__s__t", Value::Null) => panic!("{output:?}"),
@@ -275,7 +275,7 @@ async fn dropped_or_late_call_is_cancelled() {
         let told = stage.expect("notifications/cancelled").await;
         assert_eq!(told["params"]["requestId"], call["id"]);
     };
-    let call = seconds(servers.call("mcp__s__t", Value::Null));
+    let call = measure(servers.call("mcp__s__t", Value::Null));
     let ((output, took), ()) = tokio::join!(call, late);
     assert_eq!(output.unwrap_err().category, ErrorCategory::Timeout);
     assert_eq!(took, Duration::from_secs(300));
@@ -303,7 +303,7 @@ async fn invalid_configuration_is_given_up_at_once() {
         spec("sse", McpTransport::Unsupported("sse")),
         spec("url", http("file:///etc/passwd", "x-key")),
     ]);
-    servers.settled().await;
+    servers.wait_until_settled().await;
     let told: Vec<_> = servers
         .statuses()
         .into_iter()
@@ -324,19 +324,19 @@ async fn invalid_configuration_is_given_up_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_fails_to_start_is_tried_again() {
     let theatre = FakeDialer::new();
-    theatre.refuse(McpConnectionError::Unreachable(
+    theatre.fail_next_dial(McpConnectionError::Unreachable(
         "refused, hunter2".to_owned(),
     ));
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    servers.settled().await;
-    let status = stands(&servers, "s", McpState::Failed).await;
+    servers.add(vec![stdio_spec("s")]);
+    servers.wait_until_settled().await;
+    let status = wait_for_state(&servers, "s", McpState::Failed).await;
     assert_eq!(
         status.error.as_deref(),
         Some("a request to it failed: refused, <secret>")
     );
-    let _stage = theatre.ready(&[]).await;
-    let status = stands(&servers, "s", McpState::Ready).await;
+    let _stage = theatre.accept_ready(&[]).await;
+    let status = wait_for_state(&servers, "s", McpState::Ready).await;
     assert_eq!((status.tools, status.error), (Some(0), None));
 }
 
@@ -344,21 +344,21 @@ async fn a_server_that_fails_to_start_is_tried_again() {
 async fn only_changed_servers_reconnect() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("a"), named("b")]);
-    let mut first = theatre.ready(&["t"]).await;
-    let mut second = theatre.ready(&["t"]).await;
-    servers.settled().await;
-    let mut other = named("b");
+    servers.add(vec![stdio_spec("a"), stdio_spec("b")]);
+    let mut first = theatre.accept_ready(&["t"]).await;
+    let mut second = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
+    let mut other = stdio_spec("b");
     other.transport = McpTransport::Stdio {
         command: "another".to_owned(),
         args: Vec::new(),
         env: Vec::new(),
     };
-    servers.add(vec![named("a"), other]);
-    let mut anew = theatre.ready(&["u"]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("a"), other]);
+    let mut anew = theatre.accept_ready(&["u"]).await;
+    servers.wait_until_settled().await;
     assert_eq!(
-        (anew.name.as_str(), names(&servers)),
+        (anew.name.as_str(), tool_names(&servers)),
         ("b", vec!["mcp__a__t".to_owned(), "mcp__b__u".to_owned()])
     );
     let stages = [&mut first, &mut second];
@@ -367,7 +367,7 @@ async fn only_changed_servers_reconnect() {
     assert_eq!(output.unwrap().raw, Some(json!("a")));
 
     servers.remove("a");
-    assert_eq!(names(&servers), ["mcp__b__u"]);
+    assert_eq!(tool_names(&servers), ["mcp__b__u"]);
     let (output, _) = tokio::join!(servers.call("mcp__b__u", json!({})), anew.serve_call("b"));
     assert_eq!(output.unwrap().raw, Some(json!("b")));
 }
@@ -376,14 +376,14 @@ async fn only_changed_servers_reconnect() {
 async fn sessions_do_not_see_each_others_servers() {
     let theatre = FakeDialer::new();
     let (one, two) = (theatre.session(), theatre.session());
-    one.add(vec![named("a")]);
-    let _a = theatre.ready(&["t"]).await;
-    two.add(vec![named("b")]);
-    let mut b = theatre.ready(&["t"]).await;
-    one.settled().await;
-    two.settled().await;
+    one.add(vec![stdio_spec("a")]);
+    let _a = theatre.accept_ready(&["t"]).await;
+    two.add(vec![stdio_spec("b")]);
+    let mut b = theatre.accept_ready(&["t"]).await;
+    one.wait_until_settled().await;
+    two.wait_until_settled().await;
     assert_eq!(
-        (names(&one), names(&two)),
+        (tool_names(&one), tool_names(&two)),
         (vec!["mcp__a__t".to_owned()], vec!["mcp__b__t".to_owned()])
     );
     assert!(one.call("mcp__b__t", json!({})).await.is_err());
@@ -397,15 +397,15 @@ async fn sessions_do_not_see_each_others_servers() {
 async fn close_ends_open_calls_and_rejects_new_servers() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("ready"), named("silent")]);
-    let mut ready = theatre.stage().await;
-    let mut silent = theatre.stage().await;
+    servers.add(vec![stdio_spec("ready"), stdio_spec("silent")]);
+    let mut ready = theatre.accept().await;
+    let mut silent = theatre.accept().await;
     if ready.name != "ready" {
         std::mem::swap(&mut ready, &mut silent);
     }
-    ready.greet().await;
-    ready.list(&["t"]).await;
-    stands(&servers, "ready", McpState::Ready).await;
+    ready.complete_handshake().await;
+    ready.answer_list(&["t"]).await;
+    wait_for_state(&servers, "ready", McpState::Ready).await;
     let close = async {
         ready.expect("tools/call").await;
         servers.close();
@@ -413,10 +413,10 @@ async fn close_ends_open_calls_and_rejects_new_servers() {
     let (output, (), ()) = tokio::join!(
         servers.call("mcp__ready__t", json!({})),
         close,
-        servers.settled(),
+        servers.wait_until_settled(),
     );
     assert!(output.is_err());
-    servers.add(vec![named("late")]);
+    servers.add(vec![stdio_spec("late")]);
     assert_eq!((servers.statuses(), servers.tools()), (vec![], vec![]));
 }
 
@@ -424,14 +424,14 @@ async fn close_ends_open_calls_and_rejects_new_servers() {
 async fn servers_end_with_the_last_handle() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
-    servers.add(vec![named("s")]);
-    let mut stage = theatre.ready(&[]).await;
-    servers.settled().await;
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&[]).await;
+    servers.wait_until_settled().await;
     let again = servers.clone();
     drop(servers);
-    again.settled().await;
+    again.wait_until_settled().await;
     stage.ask(7, "ping", json!({})).await;
-    assert_eq!(stage.hear().await["id"], 7);
+    assert_eq!(stage.receive().await["id"], 7);
     drop(again);
-    assert!(stage.is_over().await);
+    assert!(stage.is_closed().await);
 }

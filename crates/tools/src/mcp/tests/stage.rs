@@ -37,23 +37,23 @@ impl FakeDialer {
 
     /// Creates a session whose servers connect here.
     pub(super) fn session(self: &Arc<Self>) -> SessionMcpServers {
-        SessionMcpServers::dialed_by(settings(Path::new("/work place")), self.clone())
+        SessionMcpServers::with_dialer(settings(Path::new("/work place")), self.clone())
     }
 
     /// Waits for the next connection.
-    pub(super) async fn stage(&self) -> FakeMcpServer {
+    pub(super) async fn accept(&self) -> FakeMcpServer {
         self.stages.lock().await.recv().await.unwrap()
     }
 
     /// Waits for the next connection, completes its handshake and lists these tools.
-    pub(super) async fn ready(&self, tools: &[&str]) -> FakeMcpServer {
-        let mut stage = self.stage().await;
-        stage.greet().await;
-        stage.list(tools).await;
+    pub(super) async fn accept_ready(&self, tools: &[&str]) -> FakeMcpServer {
+        let mut stage = self.accept().await;
+        stage.complete_handshake().await;
+        stage.answer_list(tools).await;
         stage
     }
 
-    pub(super) fn refuse(&self, trouble: McpConnectionError) {
+    pub(super) fn fail_next_dial(&self, trouble: McpConnectionError) {
         self.closed.lock().unwrap().push(trouble);
     }
 }
@@ -90,24 +90,24 @@ pub(super) struct FakeMcpServer {
 
 impl FakeMcpServer {
     /// Returns the next message from the client.
-    pub(super) async fn hear(&mut self) -> Value {
+    pub(super) async fn receive(&mut self) -> Value {
         let line = self.heard.next_line().await.unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
     /// Returns the next message from the client, which must have this method.
     pub(super) async fn expect(&mut self, method: &str) -> Value {
-        let heard = self.hear().await;
+        let heard = self.receive().await;
         assert_eq!(heard["method"], method, "{heard}");
         heard
     }
 
     /// Whether the client closed the connection without another message.
-    pub(super) async fn is_over(&mut self) -> bool {
+    pub(super) async fn is_closed(&mut self) -> bool {
         self.heard.next_line().await.unwrap().is_none()
     }
 
-    pub(super) async fn say(&mut self, message: &Value) {
+    pub(super) async fn send(&mut self, message: &Value) {
         self.print(&format!("{message}\n")).await;
     }
 
@@ -121,19 +121,20 @@ impl FakeMcpServer {
 
     pub(super) async fn answer(&mut self, request: &Value, result: Value) {
         let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
-        self.say(&answer).await;
+        self.send(&answer).await;
     }
 
     pub(super) async fn notify(&mut self, method: &str) {
-        self.say(&json!({"jsonrpc": "2.0", "method": method})).await;
+        self.send(&json!({"jsonrpc": "2.0", "method": method}))
+            .await;
     }
 
     pub(super) async fn ask(&mut self, id: u64, method: &str, params: Value) {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.say(&request).await;
+        self.send(&request).await;
     }
 
-    pub(super) async fn greet(&mut self) -> Value {
+    pub(super) async fn complete_handshake(&mut self) -> Value {
         let request = self.expect("initialize").await;
         let result = json!({
             "protocolVersion": "2025-06-18",
@@ -145,9 +146,9 @@ impl FakeMcpServer {
         request
     }
 
-    pub(super) async fn list(&mut self, tools: &[&str]) {
+    pub(super) async fn answer_list(&mut self, tools: &[&str]) {
         let request = self.expect("tools/list").await;
-        let tools: Vec<_> = tools.iter().map(|name| described(name)).collect();
+        let tools: Vec<_> = tools.iter().map(|name| tool_json(name)).collect();
         self.answer(&request, json!({"tools": tools})).await;
     }
 
@@ -160,7 +161,7 @@ impl FakeMcpServer {
     }
 }
 
-pub(super) fn described(name: &str) -> Value {
+pub(super) fn tool_json(name: &str) -> Value {
     json!({"name": name, "description": format!("does {name}"), "inputSchema": {"type": "object"}})
 }
 
@@ -174,7 +175,7 @@ pub(super) fn settings(cwd: &Path) -> McpSettings {
 }
 
 /// A server of this name; its command is never run.
-pub(super) fn named(name: &str) -> McpServerSpec {
+pub(super) fn stdio_spec(name: &str) -> McpServerSpec {
     McpServerSpec {
         name: name.to_owned(),
         transport: McpTransport::Stdio {
@@ -186,7 +187,7 @@ pub(super) fn named(name: &str) -> McpServerSpec {
 }
 
 /// Waits until a server has this state.
-pub(super) async fn stands(
+pub(super) async fn wait_for_state(
     servers: &SessionMcpServers,
     name: &str,
     state: McpState,
@@ -202,12 +203,12 @@ pub(super) async fn stands(
     }
 }
 
-pub(super) fn names(servers: &SessionMcpServers) -> Vec<String> {
+pub(super) fn tool_names(servers: &SessionMcpServers) -> Vec<String> {
     servers.tools().into_iter().map(|tool| tool.name).collect()
 }
 
 /// Measures how long `work` takes on the test's clock.
-pub(super) async fn seconds<T>(work: impl Future<Output = T>) -> (T, Duration) {
+pub(super) async fn measure<T>(work: impl Future<Output = T>) -> (T, Duration) {
     #[allow(clippy::disallowed_methods, reason = "the paused clock of a test")]
     let start = tokio::time::Instant::now();
     let done = work.await;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::search::rank::{PER_TEXT, TOGETHER};
 
-fn ranked(query: &SearchQuery, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
+fn rank_texts(query: &SearchQuery, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
     let mut corpus = Corpus::new(query);
     for (path, text) in texts {
         corpus.add(path, text);
@@ -13,14 +13,14 @@ fn ranked(query: &SearchQuery, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
 }
 
 fn paths(question: &str, texts: &[(&str, &str)]) -> Vec<String> {
-    let ranked = ranked(&SearchQuery::question(question), texts);
+    let ranked = rank_texts(&SearchQuery::question(question), texts);
     ranked.into_iter().map(|(path, _)| path).collect()
 }
 
 #[test]
 fn passages_overlap_and_end_with_the_text() {
     let spans = |lines: usize| -> Vec<(u32, u32)> {
-        let passages = passages(&vec![1; lines]);
+        let passages = split_passages(&vec![1; lines]);
         assert!(passages.iter().all(|p| p.length == p.last - p.first + 1));
         passages.iter().map(|p| (p.first, p.last)).collect()
     };
@@ -57,9 +57,9 @@ fn a_definition_ranks_first() {
         ("c.rs", "SessionTask SessionTask SessionTask"),
     ];
     let query = SearchQuery::question("where is the session task?");
-    assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
+    assert_eq!(rank_texts(&query, &texts)[0], ("b.rs".to_owned(), 3));
     let query = SearchQuery::question("SessionTask");
-    assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
+    assert_eq!(rank_texts(&query, &texts)[0], ("b.rs".to_owned(), 3));
 }
 
 #[test]
@@ -112,7 +112,10 @@ fn one_text_has_at_most_two_hits() {
 fn the_best_line_has_the_most_words() {
     let text = "apple\npear\n// apple and pear\napple and pear\n";
     let query = SearchQuery::question("apple pear");
-    assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 3)]);
+    assert_eq!(
+        rank_texts(&query, &[("a.rs", text)]),
+        [("a.rs".to_owned(), 3)]
+    );
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn missing_lists_words_that_occur_nowhere() {
     let query = SearchQuery::question("apple unicorn door");
     let mut corpus = Corpus::new(&query);
     corpus.add("door.rs", "apples");
-    assert_eq!(corpus.missing(), ["unicorn"]);
+    assert_eq!(corpus.missing_words(), ["unicorn"]);
 }
 
 #[test]
@@ -139,7 +142,10 @@ fn imports_rank_lower_than_other_lines() {
     assert_eq!(paths("apple", &texts)[0], "c.rs");
     let text = "pub use fruit::apple;\nlet x = apple;\n";
     let query = SearchQuery::question("apple");
-    assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 2)]);
+    assert_eq!(
+        rank_texts(&query, &[("a.rs", text)]),
+        [("a.rs".to_owned(), 2)]
+    );
 }
 
 #[test]
@@ -167,5 +173,8 @@ fn code_blocks_in_documents_rank_lower() {
     assert_eq!(paths("where is the apple?", &texts)[0], "b.md");
     let after = "```\nx\n```\nthe apple\n```\napple apple\n```\n";
     let query = SearchQuery::question("apple");
-    assert_eq!(ranked(&query, &[("a.md", after)]), [("a.md".to_owned(), 4)]);
+    assert_eq!(
+        rank_texts(&query, &[("a.md", after)]),
+        [("a.md".to_owned(), 4)]
+    );
 }

@@ -3,13 +3,13 @@
 use expect_test::{Expect, expect};
 use harn_model::ShellPlatform::{Darwin, Linux, Windows};
 
-use super::{FakeShellWorld, shown};
+use super::{FakeShellWorld, format_list};
 use crate::shells::{LocalShellWorld, ShellWorld, default_id, discover};
 
 const COMMON: [&str; 4] = ["/bin/zsh", "/bin/bash", "/bin/sh", "/usr/bin/fish"];
 
 fn check(world: &dyn ShellWorld, expected: Expect) {
-    expected.assert_eq(&shown(&discover(world)));
+    expected.assert_eq(&format_list(&discover(world)));
 }
 
 #[test]

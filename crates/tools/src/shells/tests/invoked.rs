@@ -22,7 +22,7 @@ fn check(command: Value, expected: Expect) {
     let made = ask(command).unwrap();
     let index = usize::try_from(made.command_arg_index).unwrap();
     assert_eq!(made.args[index], "ls");
-    assert_eq!(made.program, made.shell.described().unwrap().path);
+    assert_eq!(made.program, made.shell.description().unwrap().path);
     let args = serde_json::to_string(&made.args).unwrap();
     expected.assert_eq(&format!("{} {args} {index}", made.program));
 }
@@ -59,7 +59,7 @@ fn login_and_interactive_apply_to_posix_shells_only() {
 #[test]
 fn a_shell_with_a_path_need_not_be_listed() {
     let made = ask(json!({"shell": {"path": "/opt/xsh"}, "command": "ls"})).unwrap();
-    let shell = made.shell.described().unwrap().clone();
+    let shell = made.shell.description().unwrap().clone();
     assert_eq!(
         (&*shell.id, &*shell.label, shell.available),
         ("xsh", "xsh", true)

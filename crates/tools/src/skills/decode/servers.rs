@@ -3,7 +3,7 @@
 
 use harn_model::{McpServerSpec, McpTransport, Secret};
 
-use super::{filled, read_list, text, wrong};
+use super::{read_list, read_nonempty_text, read_text, type_fault};
 use crate::{
     skills::card::check_name,
     yaml::{YamlEntry, YamlFault, YamlNode, YamlValue},
@@ -12,32 +12,36 @@ use crate::{
 const FORMS: &str = "a map with command, args and env, or with url and headers";
 
 /// Reads a map from names to servers.
-pub(super) fn read(node: &YamlNode) -> Result<Vec<McpServerSpec>, YamlFault> {
+pub(super) fn read_servers(node: &YamlNode) -> Result<Vec<McpServerSpec>, YamlFault> {
     let YamlValue::Map(entries) = &node.data else {
-        return Err(wrong(node, "mcp_servers", "a map from names to servers"));
+        return Err(type_fault(
+            node,
+            "mcp_servers",
+            "a map from names to servers",
+        ));
     };
-    entries.iter().map(server).collect()
+    entries.iter().map(read_server).collect()
 }
 
-pub(in crate::skills) fn server(entry: &YamlEntry) -> Result<McpServerSpec, YamlFault> {
+pub(in crate::skills) fn read_server(entry: &YamlEntry) -> Result<McpServerSpec, YamlFault> {
     let what = format!("mcp_servers.{}", entry.key);
     if check_name(&entry.key).is_err() {
         let reason = format!("{what}: a server's name has letters, digits, `-`, `_` and `.`");
         return Err(YamlFault::new(entry.key_at, reason));
     }
     let YamlValue::Map(fields) = &entry.value.data else {
-        return Err(wrong(&entry.value, &what, FORMS));
+        return Err(type_fault(&entry.value, &what, FORMS));
     };
     let (mut command, mut args, mut env, mut url, mut headers) = (None, None, None, None, None);
     for field in fields {
         let name = format!("{what}.{}", field.key);
         match field.key.as_str() {
-            "command" => command = Some(filled(&field.value, &name)?),
+            "command" => command = Some(read_nonempty_text(&field.value, &name)?),
             // Unlike the entries of other lists, arguments may be empty.
-            "args" => args = Some(read_list(&field.value, &name, text)?),
-            "env" => env = Some(secrets(&field.value, &name)?),
-            "url" => url = Some(address(&field.value, &name)?),
-            "headers" => headers = Some(secrets(&field.value, &name)?),
+            "args" => args = Some(read_list(&field.value, &name, read_text)?),
+            "env" => env = Some(read_secrets(&field.value, &name)?),
+            "url" => url = Some(read_url(&field.value, &name)?),
+            "headers" => headers = Some(read_secrets(&field.value, &name)?),
             other => {
                 let reason = format!("unknown field {other:?} in {what}; it is {FORMS}");
                 return Err(YamlFault::new(field.key_at, reason));
@@ -65,11 +69,11 @@ pub(in crate::skills) fn server(entry: &YamlEntry) -> Result<McpServerSpec, Yaml
     })
 }
 
-fn address(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
-    let url = filled(node, what)?;
+fn read_url(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
+    let url = read_nonempty_text(node, what)?;
     match url.starts_with("http://") || url.starts_with("https://") {
         true => Ok(url),
-        false => Err(wrong(
+        false => Err(type_fault(
             node,
             what,
             "an address that begins with http:// or https://",
@@ -77,9 +81,9 @@ fn address(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     }
 }
 
-fn secrets(node: &YamlNode, what: &str) -> Result<Vec<(String, Secret)>, YamlFault> {
+fn read_secrets(node: &YamlNode, what: &str) -> Result<Vec<(String, Secret)>, YamlFault> {
     let YamlValue::Map(entries) = &node.data else {
-        return Err(wrong(node, what, "a map of names and values"));
+        return Err(type_fault(node, what, "a map of names and values"));
     };
     let secret = |entry: &YamlEntry| {
         let YamlValue::Text(value) = &entry.value.data else {

@@ -9,7 +9,7 @@ use crate::skills::front::split;
 
 /// Compares the problems of a file; no problems means that it decodes to a card.
 fn check(text: &str, expected: Expect) {
-    let decoded = file(&split(text), "folder");
+    let decoded = decode_file(&split(text), "folder");
     let mut out = String::new();
     for problem in &decoded.problems {
         let (line, severity) = (problem.line.unwrap(), problem.severity.as_str());
@@ -24,7 +24,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 fn card(text: &str) -> SkillCard {
-    let decoded = file(&split(text), "folder");
+    let decoded = decode_file(&split(text), "folder");
     assert_eq!(decoded.problems, []);
     decoded.card.unwrap()
 }
@@ -310,7 +310,7 @@ fn host_manifest_is_decoded_like_front_matter() {
         body: "# Deploy".to_owned(),
         manifest: manifest.as_object().unwrap().clone(),
     };
-    let card = host(&skill).card.unwrap();
+    let card = decode_host_skill(&skill).card.unwrap();
     assert_eq!(
         (card.short.as_str(), card.when_to_use.as_str()),
         ("Ship it", "shipping")
@@ -322,7 +322,7 @@ fn host_manifest_is_decoded_like_front_matter() {
     ));
 
     skill.manifest.insert("paths".to_owned(), json!("infra/**"));
-    let decoded = host(&skill);
+    let decoded = decode_host_skill(&skill);
     assert!(decoded.card.is_none());
     assert!(
         decoded.problems[0]
@@ -340,7 +340,7 @@ fn every_part_of_a_file_gives_a_card_or_a_problem() {
         for to in places.iter().filter(|to| *to >= from) {
             let text = &whole[*from..*to];
             for text in [text.to_owned(), format!("---\n{text}\n---\n")] {
-                let decoded = file(&split(&text), "folder");
+                let decoded = decode_file(&split(&text), "folder");
                 let lines = text.lines().count() + 1;
                 let placed = |problem: &SkillProblem| (1..=lines).contains(&problem.line.unwrap());
                 assert!(decoded.problems.iter().all(placed), "{text:?} {decoded:?}");
@@ -360,7 +360,7 @@ fn too_many_or_too_long_globs_are_errors() {
             manifest: serde_json::Map::new(),
         };
         skill.manifest.insert("paths".to_owned(), json!(paths));
-        host(&skill).problems.remove(0).message
+        decode_host_skill(&skill).problems.remove(0).message
     };
     let many = (0..65).map(|n| format!("a{n}/**")).collect();
     assert_eq!(refused(many), "paths must be at most 64 globs, not 65");

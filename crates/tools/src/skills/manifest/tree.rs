@@ -14,7 +14,7 @@ pub(super) fn entries(table: &DeTable<'_>, text: &str) -> Vec<YamlEntry> {
         let name: &str = AsRef::<str>::as_ref(key.get_ref());
         YamlEntry {
             key: name.to_owned(),
-            key_at: place(text, key.span().start),
+            key_at: position(text, key.span().start),
             key_is_text: true,
             value: node(value, text),
         }
@@ -38,10 +38,10 @@ fn node(value: &Spanned<DeValue<'_>>, text: &str) -> YamlNode {
         }
         DeValue::Table(table) => YamlValue::Map(entries(table, text)),
     };
-    let at = place(text, value.span().start);
+    let at = position(text, value.span().start);
     YamlNode { at, data }
 }
 
-fn place(text: &str, at: usize) -> YamlPosition {
-    YamlPosition::after(text.as_bytes().get(..at).unwrap_or_default())
+fn position(text: &str, at: usize) -> YamlPosition {
+    YamlPosition::end_of(text.as_bytes().get(..at).unwrap_or_default())
 }

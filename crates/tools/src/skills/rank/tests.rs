@@ -6,7 +6,7 @@ use super::*;
 use crate::skills::card::{SkillCard, SkillLayer, SkillOrigin};
 
 fn skill(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> Skill {
-    let mut card = SkillCard::named(name);
+    let mut card = SkillCard::with_name(name);
     card.short = "Helps".to_owned();
     card.description = description.to_owned();
     card.when_to_use = when_to_use.to_owned();

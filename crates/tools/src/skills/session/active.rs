@@ -71,7 +71,7 @@ impl ActiveSet {
     }
 
     /// Returns the skills that may be deactivated because others match better.
-    pub(super) fn matched(&self) -> impl Iterator<Item = &Arc<Skill>> {
+    pub(super) fn matched_skills(&self) -> impl Iterator<Item = &Arc<Skill>> {
         let matched = self
             .0
             .iter()
@@ -90,7 +90,7 @@ impl ActiveSet {
     }
 
     /// Returns the entries of `allowed_tools` that apply; an empty list allows everything.
-    fn scope(&self) -> Vec<&str> {
+    fn allowed_entries(&self) -> Vec<&str> {
         let entries = self.skills().flat_map(|skill| &skill.card.allowed_tools);
         let entries: Vec<_> = entries.map(String::as_str).collect();
         match entries.contains(&ANY_TOOL) {
@@ -114,8 +114,8 @@ impl SessionSkills {
             return true;
         }
         let state = lock(&self.state);
-        let scope = state.active.scope();
-        scope.is_empty() || scope.iter().any(|entry| names(entry, tool))
+        let scope = state.active.allowed_entries();
+        scope.is_empty() || scope.iter().any(|entry| entry_names_tool(entry, tool))
     }
 
     /// Activates a skill on request, with a reason. An active skill stays active.
@@ -126,10 +126,10 @@ impl SessionSkills {
         reason: &str,
     ) -> Result<(), SkillError> {
         self.check_own(cx)?;
-        let skill = self.wanted(id)?;
-        let (skill, _) = self.whole(cx, &skill).await?;
+        let skill = self.find_skill(id)?;
+        let (skill, _) = self.fetch_whole(cx, &skill).await?;
         lock(&self.state).dismissed.remove(&skill.id);
-        self.join(cx, skill, ActivationCause::Wanted, reason)
+        self.make_active(cx, skill, ActivationCause::Wanted, reason)
             .await?;
         Ok(())
     }
@@ -137,9 +137,9 @@ impl SessionSkills {
     /// Deactivates a skill; only a request activates it again.
     pub async fn deactivate(&self, cx: &TurnContext, id: &str) -> Result<(), SkillError> {
         self.check_own(cx)?;
-        let skill = self.wanted(id)?;
+        let skill = self.find_skill(id)?;
         lock(&self.state).dismissed.insert(skill.id.clone());
-        match self.leave(cx, &skill.id).await? {
+        match self.make_inactive(cx, &skill.id).await? {
             true => Ok(()),
             false => Err(SkillError::NotActive(skill.id.clone())),
         }
@@ -153,14 +153,14 @@ impl SessionSkills {
     }
 
     /// Activates a skill and emits the events, unless it is active.
-    pub(super) async fn join(
+    pub(super) async fn make_active(
         &self,
         cx: &TurnContext,
         skill: Arc<Skill>,
         cause: ActivationCause,
         reason: &str,
     ) -> Result<(), AgentError> {
-        let name = self.registry().name_of(&skill.id).to_owned();
+        let name = self.registry().display_name(&skill.id).to_owned();
         let (skill_name, skill_id) = name_and_id(&name, &skill.id);
         if !lock(&self.state).active.insert(skill.clone(), cause, name) {
             return Ok(());
@@ -173,33 +173,37 @@ impl SessionSkills {
         })
         .await?;
         if skill.restricts_tools() {
-            self.tell_scope(cx, &skill).await?;
+            self.emit_scope(cx, &skill).await?;
         }
-        self.joined(cx, &skill).await
+        self.on_activated(cx, &skill).await
     }
 
     /// Deactivates a skill and emits the event; returns whether it was active.
-    pub(super) async fn leave(&self, cx: &TurnContext, id: &str) -> Result<bool, AgentError> {
+    pub(super) async fn make_inactive(
+        &self,
+        cx: &TurnContext,
+        id: &str,
+    ) -> Result<bool, AgentError> {
         let Some(ActiveSkill { skill, name, .. }) = lock(&self.state).active.remove(id) else {
             return Ok(false);
         };
-        tell_inactive(cx, &name, id).await?;
-        self.left(cx, &skill).await?;
+        emit_deactivated(cx, &name, id).await?;
+        self.on_deactivated(cx, &skill).await?;
         Ok(true)
     }
 
     /// Restores the skills that, by the journal, were active when the session was closed.
-    pub(super) async fn adopt(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    pub(super) async fn restore_active(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if std::mem::replace(&mut lock(&self.state).adopted, true) {
             return Ok(());
         }
         for (id, name) in cx.active_skills() {
             let known = lock(&self.state).registry.get(&id).cloned();
             let Some(mut skill) = known else {
-                tell_inactive(cx, &name, &id).await?;
+                emit_deactivated(cx, &name, &id).await?;
                 continue;
             };
-            match self.whole(cx, &skill).await {
+            match self.fetch_whole(cx, &skill).await {
                 Ok((whole, _)) => skill = whole,
                 Err(SkillError::Turn(error)) => return Err(error),
                 // Use the card from the host's list.
@@ -214,7 +218,7 @@ impl SessionSkills {
     }
 
     /// Deactivates skills that no longer exist, and applies changes to the cards of the others.
-    pub(super) async fn let_go_of_gone(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    pub(super) async fn deactivate_gone(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let mut gone = Vec::new();
         let mut changed = Vec::new();
         {
@@ -233,7 +237,7 @@ impl SessionSkills {
             }
         }
         for id in gone {
-            self.leave(cx, &id).await?;
+            self.make_inactive(cx, &id).await?;
         }
         for (before, now) in changed {
             if before.card.mcp_servers != now.card.mcp_servers || before.layer != now.layer {
@@ -241,13 +245,13 @@ impl SessionSkills {
                 self.bind(cx, &now).await?;
             }
             if before.card.allowed_tools != now.card.allowed_tools && now.restricts_tools() {
-                self.tell_scope(cx, &now).await?;
+                self.emit_scope(cx, &now).await?;
             }
         }
         Ok(())
     }
 
-    async fn tell_scope(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
+    async fn emit_scope(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
         let (skill_name, skill_id) = lock(&self.state).active.name_and_id(&skill.id);
         cx.emit(AgentEvent::SkillScopeTools {
             skill_name,
@@ -258,7 +262,7 @@ impl SessionSkills {
     }
 }
 
-async fn tell_inactive(cx: &TurnContext, name: &str, id: &str) -> Result<(), AgentError> {
+async fn emit_deactivated(cx: &TurnContext, name: &str, id: &str) -> Result<(), AgentError> {
     let (skill_name, skill_id) = name_and_id(name, id);
     cx.emit(AgentEvent::SkillDeactivated {
         skill_name,
@@ -274,7 +278,7 @@ fn name_and_id(name: &str, id: &str) -> (String, Option<String>) {
 }
 
 /// Whether an entry of `allowed_tools` names a tool, exactly or by a tag.
-fn names(entry: &str, tool: &ToolSpec) -> bool {
+fn entry_names_tool(entry: &str, tool: &ToolSpec) -> bool {
     let Some(tag) = entry.strip_prefix("namespace:") else {
         return entry == tool.name;
     };

@@ -7,7 +7,7 @@ use crate::skills::problem::ProblemSeverity;
 
 impl SessionSkills {
     /// Logs each problem that prevents the use of a skill: once while it lasts, and again if it returns.
-    pub(super) async fn tell_of_broken(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    pub(super) async fn report_broken(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let registry = self.registry();
         let problems = registry.problems();
         lock(&self.state)

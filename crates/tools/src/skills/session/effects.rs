@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{SessionSkills, warn};
 use crate::{
-    builtin::{BuiltinTool, built_in, unless_cancelled},
+    builtin::{BuiltinTool, builtin_call, run_unless_cancelled},
     skills::card::Skill,
 };
 
@@ -42,17 +42,25 @@ pub trait SkillServers: Send + Sync + 'static {
 impl SessionSkills {
     /// Whether a skill may run hooks and connect servers.
     pub(super) fn is_trusted(&self, skill: &Skill) -> bool {
-        !skill.layer.is_the_workspaces() || self.trusted.load(Ordering::Relaxed)
+        !skill.layer.is_from_workspace() || self.trusted.load(Ordering::Relaxed)
     }
 
     /// Connects the servers of an activated skill and runs its hooks.
-    pub(super) async fn joined(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
+    pub(super) async fn on_activated(
+        &self,
+        cx: &TurnContext,
+        skill: &Skill,
+    ) -> Result<(), AgentError> {
         self.bind(cx, skill).await?;
         self.run_hooks(cx, skill, ACTIVATE).await
     }
 
     /// Disconnects the servers of a deactivated skill and runs its hooks.
-    pub(super) async fn left(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
+    pub(super) async fn on_deactivated(
+        &self,
+        cx: &TurnContext,
+        skill: &Skill,
+    ) -> Result<(), AgentError> {
         self.unbind(skill);
         self.run_hooks(cx, skill, DEACTIVATE).await
     }
@@ -66,7 +74,7 @@ impl SessionSkills {
         if !self.is_trusted(skill) {
             let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
             let what = format!("its MCP servers ({}) are not connected", names.join(", "));
-            return untrusted(cx, skill, &what).await;
+            return warn_untrusted(cx, skill, &what).await;
         }
         self.config.servers.bind(&skill.id, servers.clone());
         Ok(())
@@ -89,11 +97,12 @@ impl SessionSkills {
             let hooks = skill.card.hooks.iter().filter(|hook| hook.event == event);
             for hook in hooks {
                 if !self.is_trusted(skill) {
-                    return untrusted(cx, skill, &format!("its {event} hook is not run")).await;
+                    return warn_untrusted(cx, skill, &format!("its {event} hook is not run"))
+                        .await;
                 }
-                let line = self.line(skill, &hook.command);
+                let line = self.hook_command_line(skill, &hook.command);
                 let title = format!("{} ({event} hook): {}", skill.id, hook.command);
-                let call = built_in(cx, BuiltinTool::RunCommand).title(title);
+                let call = builtin_call(cx, BuiltinTool::RunCommand).title(title);
                 match call.command(&line).ask().await {
                     Ok(call) => run(cx, call).await?,
                     // The call reports the reason.
@@ -106,7 +115,7 @@ impl SessionSkills {
     }
 
     /// Prefixes a hook's command with assignments of the variables it uses, so that the shell's own quoting applies.
-    fn line(&self, skill: &Skill, command: &str) -> String {
+    fn hook_command_line(&self, skill: &Skill, command: &str) -> String {
         let folder = skill.folder().map(|folder| folder.display().to_string());
         let known = [
             ("HARN_SKILL_DIR", folder),
@@ -125,7 +134,7 @@ impl SessionSkills {
     }
 }
 
-async fn untrusted(cx: &TurnContext, skill: &Skill, what: &str) -> Result<(), AgentError> {
+async fn warn_untrusted(cx: &TurnContext, skill: &Skill, what: &str) -> Result<(), AgentError> {
     let message = format!(
         "the skill {} comes with the workspace, which is not trusted, so {what}; \
          `harn-serve trust` trusts it",
@@ -144,15 +153,15 @@ async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
     let mut unheard = SilentSink;
     let run = tokio::time::timeout(PATIENCE, call.host().run(spec, &mut unheard));
-    let (error, category, output) = match unless_cancelled(cx, run).await? {
-        Ok(Ok(exit)) if exit.code == Some(0) => return call.complete(output(exit)).await,
+    let (error, category, output) = match run_unless_cancelled(cx, run).await? {
+        Ok(Ok(exit)) if exit.code == Some(0) => return call.complete(tool_output(exit)).await,
         Ok(Ok(exit)) => {
             let error = match (&exit.code, &exit.signal) {
                 (Some(code), _) => format!("the hook failed: exit code {code}"),
                 (None, Some(signal)) => format!("the hook was ended by {signal}"),
                 (None, None) => "the hook failed".to_owned(),
             };
-            (error, ErrorCategory::ToolError, output(exit))
+            (error, ErrorCategory::ToolError, tool_output(exit))
         }
         Ok(Err(error)) => {
             let nothing = ToolOutput::default();
@@ -166,7 +175,7 @@ async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
     call.fail_with(&error, category, output).await
 }
 
-fn output(exit: CommandExit) -> ToolOutput {
+fn tool_output(exit: CommandExit) -> ToolOutput {
     ToolOutput {
         content: Some(vec![ToolContent::text(exit.output)]),
         ..ToolOutput::default()
@@ -177,7 +186,7 @@ fn output(exit: CommandExit) -> ToolOutput {
 struct SilentSink;
 
 impl CommandSink for SilentSink {
-    fn terminal(&mut self, _: &str) {}
+    fn on_terminal(&mut self, _: &str) {}
 
-    fn output(&mut self, _: &str) {}
+    fn on_output(&mut self, _: &str) {}
 }

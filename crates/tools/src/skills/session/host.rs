@@ -46,8 +46,8 @@ impl HostLayer {
     }
 
     /// Builds the registry of the disk's and the host's skills.
-    pub(super) fn on_top_of(&self, found: &DiskSkills) -> Arc<SkillRegistry> {
-        Arc::new(found.registry(&self.skills, &self.problems))
+    pub(super) fn merge_with(&self, found: &DiskSkills) -> Arc<SkillRegistry> {
+        Arc::new(found.build_registry(&self.skills, &self.problems))
     }
 
     /// Replaces a listed skill by the fetched one.
@@ -63,7 +63,7 @@ impl HostLayer {
 impl SessionSkills {
     /// Requests the host's list if it was never requested or has changed. After a failure, the list is requested again
     /// only when the host reports a change.
-    pub(super) async fn look_at_host(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    pub(super) async fn refresh_host_list(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let changed = self.host_changed.swap(false, Ordering::Relaxed);
         if !cx.host().client_offers().tools {
             lock(&self.state).host = HostLayer::default();
@@ -93,7 +93,7 @@ impl SessionSkills {
             ..HostLayer::default()
         };
         for listed in listed {
-            match skill(listed) {
+            match skill_from_list(listed) {
                 Ok((skill, problem)) => {
                     layer.skills.push(Arc::new(skill));
                     layer.problems.extend(problem);
@@ -111,7 +111,7 @@ impl SessionSkills {
     }
 
     /// Returns a skill with its full card, and its text if the host sent it along.
-    pub(super) async fn whole(
+    pub(super) async fn fetch_whole(
         &self,
         cx: &TurnContext,
         skill: &Arc<Skill>,
@@ -140,7 +140,7 @@ impl SessionSkills {
                 });
             }
         };
-        let mut decoded = decode::host(&fetched);
+        let mut decoded = decode::decode_host_skill(&fetched);
         let Some(card) = decoded.card.take() else {
             let wrong = decoded.problems.into_iter();
             let wrong = wrong.filter(|problem| problem.severity == ProblemSeverity::Error);
@@ -187,7 +187,7 @@ impl SessionSkills {
         }
         let fetched = tokio::time::timeout(self.config.deadlines.list, async {
             while let Some(skill) = unknown.first() {
-                match self.whole(cx, skill).await {
+                match self.fetch_whole(cx, skill).await {
                     Ok(_) => {}
                     Err(SkillError::Turn(error)) => return Err(error),
                     Err(error) => {
@@ -203,14 +203,14 @@ impl SessionSkills {
         // Skills that there was no time for: the next turn does not wait for them.
         let late = unknown.iter().map(|skill| skill.id.clone());
         lock(&self.state).host.missing.extend(late);
-        if self.renew() {
-            self.config.link.tell(EquipmentChange::Commands).await;
+        if self.rebuild_registry() {
+            self.config.link.report(EquipmentChange::Commands).await;
         }
         Ok(())
     }
 
     /// Returns a skill that may activate by itself, with its full card; `None` if it may not or cannot be fetched.
-    pub(super) async fn for_models(
+    pub(super) async fn fetch_for_models(
         &self,
         cx: &TurnContext,
         skill: &Arc<Skill>,
@@ -226,7 +226,7 @@ impl SessionSkills {
         let whole = match fetched {
             // The registry has the fetched card.
             true => Ok((skill.clone(), None)),
-            false => self.whole(cx, skill).await,
+            false => self.fetch_whole(cx, skill).await,
         };
         match whole {
             Ok((skill, _)) => Ok((!skill.card.disable_model_invocation).then_some(skill)),
@@ -240,7 +240,7 @@ impl SessionSkills {
 }
 
 /// Converts an entry of the host's list into a skill, with a warning if its id cannot be typed.
-fn skill(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), SkillProblem> {
+fn skill_from_list(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), SkillProblem> {
     let problem = |severity, message| SkillProblem {
         path: None,
         line: None,
@@ -259,7 +259,7 @@ fn skill(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), SkillProblem
         true => listed.id.clone(),
         false => listed.name,
     };
-    let mut card = SkillCard::named(name);
+    let mut card = SkillCard::with_name(name);
     let first_line = listed.description.lines().next();
     card.short = first_line.unwrap_or_default().to_owned();
     card.description = listed.description;

@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
 use harn_runtime::{AgentError, BoxFuture, HostError, TurnContext, answer_within};
 
-use super::{SessionSkills, active::ActivationCause, lock, menu::typed, warn};
+use super::{SessionSkills, active::ActivationCause, lock, menu::parse_command, warn};
 use crate::skills::{card::Skill, glob, rank::rank, registry::SkillRegistry};
 
 /// The logger name for matching.
@@ -61,7 +61,7 @@ impl SkillMatchStrategy {
 
     /// Returns the strategy with this name. An unknown name returns the default and a warning.
     #[must_use]
-    pub fn named(name: &str) -> (Self, Option<String>) {
+    pub fn from_name(name: &str) -> (Self, Option<String>) {
         let all = [Self::Metadata, Self::Host, Self::Embedding];
         match all.into_iter().find(|one| one.as_str() == name) {
             Some(strategy) => (strategy, None),
@@ -84,7 +84,7 @@ impl SessionSkills {
         cx: &TurnContext,
         reassess: bool,
     ) -> Result<(), AgentError> {
-        let command = typed(cx.prompt());
+        let command = parse_command(cx.prompt());
         // The command of a skill is the user's choice.
         let chosen = command.is_some_and(|(name, _)| self.is_command(name));
         if self.registry().skills().is_empty() || chosen {
@@ -103,11 +103,11 @@ impl SessionSkills {
             (state.registry.clone(), state.working_files.clone())
         };
         let (strategy, ranked) = match command {
-            None => self.ranked(cx, &registry, &working_files).await?,
+            None => self.rank_candidates(cx, &registry, &working_files).await?,
             // The words of a command do not describe the work; the files in use still do.
             Some(_) => (
                 SkillMatchStrategy::Metadata,
-                by_cards(&registry, "", &working_files),
+                rank_by_cards(&registry, "", &working_files),
             ),
         };
         if command.is_some() && ranked.is_empty() {
@@ -126,22 +126,22 @@ impl SessionSkills {
             let leavers: Vec<_> = {
                 let state = lock(&self.state);
                 let stays = |skill: &Arc<Skill>| chosen.iter().any(|(one, _)| one.id == skill.id);
-                let leavers = state.active.matched().filter(|skill| !stays(skill));
+                let leavers = state.active.matched_skills().filter(|skill| !stays(skill));
                 leavers.map(|skill| skill.id.clone()).collect()
             };
             for id in leavers {
-                self.leave(cx, &id).await?;
+                self.make_inactive(cx, &id).await?;
             }
         }
         for (skill, reason) in chosen {
-            self.join(cx, skill, ActivationCause::Matched, &reason)
+            self.make_active(cx, skill, ActivationCause::Matched, &reason)
                 .await?;
         }
         Ok(())
     }
 
     /// Ranks the skills. Returns the strategy that was used and the candidates.
-    async fn ranked(
+    async fn rank_candidates(
         &self,
         cx: &TurnContext,
         registry: &SkillRegistry,
@@ -152,19 +152,19 @@ impl SessionSkills {
         match strategy {
             SkillMatchStrategy::Metadata => {}
             SkillMatchStrategy::Host | SkillMatchStrategy::Embedding => {
-                let request = request(strategy, &prompt, registry, working_files);
+                let request = build_request(strategy, &prompt, registry, working_files);
                 let ranked = cx.host().match_skills(request);
                 match answer_within(self.config.deadlines.list, "skill/match", ranked).await {
-                    Ok(matches) => return Ok((strategy, known(registry, matches))),
+                    Ok(matches) => return Ok((strategy, filter_known(registry, matches))),
                     Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
                     Err(error) => {
-                        let message = not_ranked(&error);
+                        let message = ranking_failure(&error);
                         warn(cx, LOGGER, message).await?;
                     }
                 }
             }
         }
-        let ranked = by_cards(registry, &prompt, working_files);
+        let ranked = rank_by_cards(registry, &prompt, working_files);
         Ok((SkillMatchStrategy::Metadata, ranked))
     }
 
@@ -186,7 +186,7 @@ impl SessionSkills {
             if lock(&self.state).dismissed.contains(&skill.id) {
                 continue;
             }
-            if let Some(skill) = self.for_models(cx, skill).await? {
+            if let Some(skill) = self.fetch_for_models(cx, skill).await? {
                 chosen.push((skill, candidate.reason.clone()));
             }
         }
@@ -225,7 +225,7 @@ impl SessionSkills {
             };
             for (skill, glob) in fitting {
                 let reason = format!("{file} matches {glob}");
-                self.join(cx, skill, ActivationCause::Matched, &reason)
+                self.make_active(cx, skill, ActivationCause::Matched, &reason)
                     .await?;
             }
             Ok(())
@@ -233,7 +233,7 @@ impl SessionSkills {
     }
 }
 
-fn by_cards(
+fn rank_by_cards(
     registry: &SkillRegistry,
     prompt: &str,
     working_files: &[String],
@@ -243,7 +243,7 @@ fn by_cards(
 }
 
 /// Returns a complete sentence about a failed ranking by the host, whose own message may be just "no".
-fn not_ranked(error: &HostError) -> String {
+fn ranking_failure(error: &HostError) -> String {
     let why = match error {
         HostError::Denied(said) => format!("the host refused to rank the skills: {said:?}"),
         HostError::Host(why) | HostError::Failed(why) => {
@@ -254,7 +254,7 @@ fn not_ranked(error: &HostError) -> String {
     format!("{why}; they are ranked by metadata instead")
 }
 
-fn request(
+fn build_request(
     strategy: SkillMatchStrategy,
     prompt: &str,
     registry: &SkillRegistry,
@@ -263,8 +263,8 @@ fn request(
     let skills = registry.skills().iter();
     let skills = skills.filter(|skill| !skill.card.disable_model_invocation);
     let candidate = |skill: &Arc<Skill>| SkillToMatch {
-        name: registry.name_of(&skill.id).to_owned(),
-        description: skill.about().to_owned(),
+        name: registry.display_name(&skill.id).to_owned(),
+        description: skill.purpose().to_owned(),
         when_to_use: skill.card.when_to_use.clone(),
         paths: skill.card.paths.clone(),
     };
@@ -277,7 +277,7 @@ fn request(
 }
 
 /// Filters the host's ranking to skills it was asked about: each once, by id, the best first.
-fn known(registry: &SkillRegistry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
+fn filter_known(registry: &SkillRegistry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
     let mut known: Vec<SkillCandidate> = Vec::new();
     for candidate in matches {
         let skill = registry.find(&candidate.name);

@@ -32,7 +32,7 @@ pub(super) fn commands(registry: &SkillRegistry) -> Vec<SlashCommand> {
 }
 
 /// Returns the name and the arguments if a prompt is a slash command.
-pub(super) fn typed(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
+pub(super) fn parse_command(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
     let Some(ContentBlock::Text { text }) = prompt.first() else {
         return None;
     };
@@ -49,12 +49,12 @@ impl SessionSkills {
     /// A runtime calls no boundary before this agent. It calls the boundary of the skills itself; a caller with other
     /// equipment calls that equipment's boundary.
     #[must_use]
-    pub fn command(
+    pub fn agent_for_command(
         self: &Arc<Self>,
         prompt: &[ContentBlock],
         agent: &Arc<dyn Agent>,
     ) -> Option<Arc<dyn Agent>> {
-        let (name, _) = typed(prompt)?;
+        let (name, _) = parse_command(prompt)?;
         check_id(&name.replace(':', "/")).ok()?;
         Some(Arc::new(SkillCommand {
             skills: self.clone(),
@@ -81,8 +81,8 @@ impl Agent for SkillCommand {
     }
 
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        self.skills.boundary(cx).await?;
-        let command = typed(cx.prompt()).filter(|(name, _)| self.skills.is_command(name));
+        self.skills.handle_boundary(cx).await?;
+        let command = parse_command(cx.prompt()).filter(|(name, _)| self.skills.is_command(name));
         let Some((name, arguments)) = command else {
             return self.agent.turn(cx).await;
         };

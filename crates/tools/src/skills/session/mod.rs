@@ -34,7 +34,7 @@ pub use self::{
     using::LOAD_SKILL,
 };
 use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
-use crate::{builtin, lock::lock, workspace::slashed};
+use crate::{builtin, lock::lock, workspace::join_with_slashes};
 
 /// The configuration of a session's skills.
 pub struct NewSessionSkills {
@@ -97,8 +97,8 @@ impl SessionSkills {
             host_changed: AtomicBool::new(false),
             teller: Mutex::default(),
         });
-        this.renew();
-        let teller = tokio::spawn(tell(Arc::downgrade(&this)));
+        this.rebuild_registry();
+        let teller = tokio::spawn(notify_command_changes(Arc::downgrade(&this)));
         *lock(&this.teller) = Some(teller.abort_handle());
         this
     }
@@ -142,21 +142,24 @@ impl SessionSkills {
     }
 
     /// Records that the host's skills changed: the next boundary requests the list again, once.
-    pub fn host_changed(&self) {
+    pub fn note_host_change(&self) {
         self.host_changed.store(true, Ordering::Relaxed);
     }
 
     /// Handles the beginning of a turn or of an iteration: looks for changes, deactivates skills that are gone, and
     /// matches skills with the prompt.
-    pub fn boundary<'a>(&'a self, cx: &'a TurnContext) -> BoxFuture<'a, Result<(), AgentError>> {
+    pub fn handle_boundary<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+    ) -> BoxFuture<'a, Result<(), AgentError>> {
         Box::pin(async move {
             if !self.is_own(cx) {
                 return Ok(());
             }
-            let begins = self.begins(cx);
-            self.look_at_host(cx).await?;
+            let begins = self.enter_turn(cx);
+            self.refresh_host_list(cx).await?;
             if begins {
-                self.look_at_disk(cx).await?;
+                self.refresh_from_disk(cx).await?;
             }
             self.catch_up(cx).await?;
             if begins || !self.config.matching.sticky {
@@ -182,7 +185,7 @@ impl SessionSkills {
     }
 
     /// Whether this is the first boundary of the turn.
-    fn begins(&self, cx: &TurnContext) -> bool {
+    fn enter_turn(&self, cx: &TurnContext) -> bool {
         let turn = Some(cx.turn_id().clone());
         let mut state = lock(&self.state);
         let begins = state.turn != turn;
@@ -191,7 +194,7 @@ impl SessionSkills {
     }
 
     /// Checks the stamps and the trust of the workspace, once a turn, because some file systems report no changes.
-    async fn look_at_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    async fn refresh_from_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let (skills, trust) = (self.config.skills.clone(), self.config.trust.clone());
         let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
         // A task that panicked found no change and no trust.
@@ -199,7 +202,7 @@ impl SessionSkills {
         tracing::debug!(?looked, trusted, "looked for skills");
         if self.trusted.swap(trusted, Ordering::Relaxed) != trusted {
             let active = self.active().into_iter();
-            for skill in active.filter(|skill| skill.layer.is_the_workspaces()) {
+            for skill in active.filter(|skill| skill.layer.is_from_workspace()) {
                 match trusted {
                     true => self.bind(cx, &skill).await?,
                     false => self.unbind(&skill),
@@ -211,22 +214,22 @@ impl SessionSkills {
 
     /// Applies changes to the session: its slash commands and its active skills.
     async fn catch_up(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        if self.renew() {
-            self.config.link.tell(EquipmentChange::Commands).await;
+        if self.rebuild_registry() {
+            self.config.link.report(EquipmentChange::Commands).await;
         }
         // Problems first, then the deactivations that follow from them.
-        self.tell_of_broken(cx).await?;
-        self.adopt(cx).await?;
-        self.let_go_of_gone(cx).await
+        self.report_broken(cx).await?;
+        self.restore_active(cx).await?;
+        self.deactivate_gone(cx).await
     }
 
     /// Rebuilds the registry; returns whether the slash commands changed.
-    fn renew(&self) -> bool {
-        let shelf = self.config.skills.shelf();
+    fn rebuild_registry(&self) -> bool {
+        let shelf = self.config.skills.snapshot();
         let mut state = lock(&self.state);
         let registry = match state.host.is_empty() {
             true => shelf.registry,
-            false => state.host.on_top_of(&shelf.found),
+            false => state.host.merge_with(&shelf.found),
         };
         if registry == state.registry {
             return false;
@@ -241,7 +244,7 @@ impl SessionSkills {
         let path = path.strip_prefix(cx.cwd()).unwrap_or(path);
         match path.is_absolute() {
             true => path.to_string_lossy().into_owned(),
-            false => slashed(path),
+            false => join_with_slashes(path),
         }
     }
 }
@@ -253,7 +256,7 @@ impl Drop for SessionSkills {
 }
 
 /// Notifies the session when a change on disk changes its slash commands.
-async fn tell(skills: Weak<SessionSkills>) {
+async fn notify_command_changes(skills: Weak<SessionSkills>) {
     let Some((mut changes, link)) = skills
         .upgrade()
         .map(|skills| (skills.config.skills.changes(), skills.config.link.clone()))
@@ -261,11 +264,11 @@ async fn tell(skills: Weak<SessionSkills>) {
         return;
     };
     loop {
-        let Some(changed) = skills.upgrade().map(|skills| skills.renew()) else {
+        let Some(changed) = skills.upgrade().map(|skills| skills.rebuild_registry()) else {
             return;
         };
         if changed {
-            link.tell(EquipmentChange::Commands).await;
+            link.report(EquipmentChange::Commands).await;
         }
         if changes.changed().await.is_err() {
             return;

@@ -50,15 +50,15 @@ impl SessionSkills {
         arguments: &'a str,
     ) -> BoxFuture<'a, Result<String, SkillError>> {
         Box::pin(async move {
-            let skill = self.wanted(name)?;
+            let skill = self.find_skill(name)?;
             self.check_for_models(&skill)?;
-            let (skill, text) = self.text(cx, &skill).await?;
+            let (skill, text) = self.load_text(cx, &skill).await?;
             // The full card of a host's skill is known only now.
             self.check_for_models(&skill)?;
-            let text = self.filled(cx, &skill, &text, arguments);
+            let text = self.fill_placeholders(cx, &skill, &text, arguments);
             if self.is_own(cx) {
                 lock(&self.state).dismissed.remove(&skill.id);
-                self.join(cx, skill, ActivationCause::Wanted, "loaded by the model")
+                self.make_active(cx, skill, ActivationCause::Wanted, "loaded by the model")
                     .await?;
             }
             Ok(text)
@@ -74,22 +74,22 @@ impl SessionSkills {
     ) -> BoxFuture<'a, Result<String, SkillError>> {
         Box::pin(async move {
             self.check_own(cx)?;
-            let skill = self.wanted(command)?;
-            let (skill, text) = self.text(cx, &skill).await?;
+            let skill = self.find_skill(command)?;
+            let (skill, text) = self.load_text(cx, &skill).await?;
             if !skill.card.user_invocable {
                 return Err(SkillError::NotForUsers(skill.id.clone()));
             }
-            let text = self.filled(cx, &skill, &text, arguments);
+            let text = self.fill_placeholders(cx, &skill, &text, arguments);
             lock(&self.state).dismissed.remove(&skill.id);
             let reason = format!("the user typed /{command}");
-            self.join(cx, skill, ActivationCause::Wanted, &reason)
+            self.make_active(cx, skill, ActivationCause::Wanted, &reason)
                 .await?;
             Ok(text)
         })
     }
 
     /// Finds a skill by its id, slash command or name.
-    pub(super) fn wanted(&self, words: &str) -> Result<Arc<Skill>, SkillError> {
+    pub(super) fn find_skill(&self, words: &str) -> Result<Arc<Skill>, SkillError> {
         let registry = self.registry();
         registry.find(words).cloned().ok_or_else(|| {
             let skills = registry.skills().iter();
@@ -108,12 +108,12 @@ impl SessionSkills {
     }
 
     /// Returns a skill with its full card, and its text as written.
-    async fn text(
+    async fn load_text(
         &self,
         cx: &TurnContext,
         skill: &Arc<Skill>,
     ) -> Result<(Arc<Skill>, String), SkillError> {
-        let (skill, text) = self.whole(cx, skill).await?;
+        let (skill, text) = self.fetch_whole(cx, skill).await?;
         if let Some(text) = text {
             return Ok((skill, text));
         }
@@ -123,7 +123,13 @@ impl SessionSkills {
         Ok((skill, text))
     }
 
-    fn filled(&self, cx: &TurnContext, skill: &Skill, text: &str, arguments: &str) -> String {
+    fn fill_placeholders(
+        &self,
+        cx: &TurnContext,
+        skill: &Skill,
+        text: &str,
+        arguments: &str,
+    ) -> String {
         // The environment may contain secrets, which the text of a workspace or a host could reveal.
         let nothing = BTreeMap::new();
         let environment = match self.is_trusted(skill) && skill.layer != SkillLayer::Host {

@@ -11,7 +11,7 @@ fn read(config: Value) -> ToolSearchOptions {
     ToolSearchOptions::try_from(config).unwrap()
 }
 
-fn refused(config: Value, expected: Expect) {
+fn assert_rejected(config: Value, expected: Expect) {
     let error = ToolSearchOptions::try_from(config).unwrap_err();
     expected.assert_eq(&error.to_string());
 }
@@ -91,27 +91,27 @@ fn options_deserialize_from_a_file() {
 
 #[test]
 fn an_invalid_configuration_is_rejected() {
-    refused(
+    assert_rejected(
         json!("semantic"),
         expect![[r#"there is no tool search "semantic"; there are bm25, regex and hybrid"#]],
     );
-    refused(
+    assert_rejected(
         json!(1),
         expect![[
             r#"tool_search must be true, false, "bm25", "regex", "hybrid" or a table, not a number"#
         ]],
     );
-    refused(
+    assert_rejected(
         json!({"budget": 1}),
         expect![
             "tool_search: unknown field `budget`, expected one of `variant`, `mode`, `strategy`, `always_loaded`, `budget_tokens`, `name`, `include_stub_listing`"
         ],
     );
-    refused(
+    assert_rejected(
         json!({"mode": "host"}),
         expect!["tool_search: unknown variant `host`, expected one of `auto`, `native`, `client`"],
     );
-    refused(
+    assert_rejected(
         json!({"name": " "}),
         expect!["tool_search.name is blank; leave it out for __harn_tool_search"],
     );

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::tool;
 use crate::tool_search::{
     ToolPromotions, ToolSearch, ToolSearchError, ToolSearchOptions, ToolSearchSwitch,
-    catalogue_tokens, needed, tool_tokens,
+    catalogue_tokens, is_search_needed, tool_tokens,
 };
 
 /// Promotes these names; the sizes of `a` to `e` are fixed.
@@ -20,7 +20,7 @@ fn promote(promotions: &mut ToolPromotions, names: &str) -> String {
         .join(" ")
 }
 
-fn standing(promotions: &ToolPromotions) -> String {
+fn promoted_names(promotions: &ToolPromotions) -> String {
     let all = ["a", "b", "c", "d", "e", "nobody"].into_iter();
     all.filter(|name| promotions.contains(name))
         .collect::<Vec<_>>()
@@ -31,9 +31,9 @@ fn standing(promotions: &ToolPromotions) -> String {
 fn a_promotion_is_in_effect_from_the_next_boundary_on() {
     let mut promotions = ToolPromotions::new(None);
     assert_eq!(promote(&mut promotions, "b nobody a"), "b a");
-    assert!(promotions.contains("a") && !promotions.in_effect("a"));
-    promotions.boundary();
-    assert!(promotions.in_effect("a") && promotions.in_effect("b"));
+    assert!(promotions.contains("a") && !promotions.is_in_effect("a"));
+    promotions.apply_promotions();
+    assert!(promotions.is_in_effect("a") && promotions.is_in_effect("b"));
     assert!(!promotions.contains("nobody"));
     // Found again, it is reported as promoted but not added twice.
     let before = promotions.clone();
@@ -46,23 +46,23 @@ fn the_oldest_promotions_are_removed_first() {
     let mut promotions = ToolPromotions::new(Some(100));
     assert_eq!(promote(&mut promotions, "a b"), "a b");
     assert_eq!(promote(&mut promotions, "c d"), "c d");
-    promotions.boundary();
-    assert_eq!(standing(&promotions), "a b c d");
+    promotions.apply_promotions();
+    assert_eq!(promoted_names(&promotions), "a b c d");
     // A tool larger than the budget does not fit, and none is removed for it.
     assert_eq!(promote(&mut promotions, "e"), "");
-    assert_eq!(standing(&promotions), "a b c d");
+    assert_eq!(promoted_names(&promotions), "a b c d");
     let mut promotions = ToolPromotions::new(Some(70));
     promote(&mut promotions, "a b");
-    promotions.boundary();
+    promotions.apply_promotions();
     promote(&mut promotions, "c");
-    assert_eq!(standing(&promotions), "a b c");
+    assert_eq!(promoted_names(&promotions), "a b c");
     // 60 are spent and 40 are needed: removing a and b makes just enough room.
     assert_eq!(promote(&mut promotions, "d"), "d");
-    assert_eq!(standing(&promotions), "c d");
+    assert_eq!(promoted_names(&promotions), "c d");
     // The model sees the same tools until the boundary.
-    assert!(promotions.in_effect("a"));
-    promotions.boundary();
-    assert!(!promotions.in_effect("a") && promotions.in_effect("d"));
+    assert!(promotions.is_in_effect("a"));
+    promotions.apply_promotions();
+    assert!(!promotions.is_in_effect("a") && promotions.is_in_effect("d"));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn results_of_one_search_do_not_displace_each_other() {
     promote(&mut promotions, "a");
     // d is best and fits together with a; c would fit only in place of d.
     assert_eq!(promote(&mut promotions, "d c"), "d");
-    assert_eq!(standing(&promotions), "a d");
+    assert_eq!(promoted_names(&promotions), "a d");
     // A tool that is found again also stays: c does not fit, regardless of age.
     assert_eq!(promote(&mut promotions, "d c a"), "d a");
 }
@@ -95,10 +95,10 @@ fn sizes_are_estimated_from_json() {
 
 #[test]
 fn search_is_needed_above_a_tenth_of_the_context() {
-    assert!(!needed(20_000, 200_000));
-    assert!(needed(20_001, 200_000));
-    assert!(!needed(0, 0));
-    assert!(needed(u64::MAX, u64::MAX));
+    assert!(!is_search_needed(20_000, 200_000));
+    assert!(is_search_needed(20_001, 200_000));
+    assert!(!is_search_needed(0, 0));
+    assert!(is_search_needed(u64::MAX, u64::MAX));
 }
 
 fn builtin(name: &str) -> ToolSpec {
@@ -131,10 +131,13 @@ fn auto_mode_switches_on_for_a_large_catalogue() {
     assert!(search.spec().is_none());
     search.set_catalogue(&tools, tokens * 10).unwrap();
     assert!(search.spec().is_none());
-    assert_eq!(names(&search.visible(&tools).loaded), "read_file issue");
+    assert_eq!(
+        names(&search.visible_tools(&tools).loaded),
+        "read_file issue"
+    );
     search.set_catalogue(&tools, tokens * 10 - 1).unwrap();
     assert!(search.spec().is_some());
-    let visible = search.visible(&tools);
+    let visible = search.visible_tools(&tools);
     assert_eq!(names(&visible.loaded), "read_file");
     assert_eq!(names(&visible.deferred), "issue");
 }
@@ -155,12 +158,12 @@ fn tools_of_hosts_and_servers_are_deferred() {
     ];
     let on = search(ToolSearchSwitch::On, &["kept", "not there"]);
     on.set_catalogue(&tools, 1_000_000).unwrap();
-    let visible = on.visible(&tools);
+    let visible = on.visible_tools(&tools);
     assert_eq!(names(&visible.loaded), "read_file kept skill web");
     assert_eq!(names(&visible.deferred), "host remote");
     let off = search(ToolSearchSwitch::Off, &[]);
     off.set_catalogue(&tools, 1).unwrap();
-    assert_eq!(off.visible(&tools).deferred, Vec::<&ToolSpec>::new());
+    assert_eq!(off.visible_tools(&tools).deferred, Vec::<&ToolSpec>::new());
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn set_catalogue_rejects_a_catalogue_without_a_visible_tool() {
     let search_all = search(ToolSearchSwitch::On, &[]);
     let refused = search_all.set_catalogue(&tools, 1_000);
     assert_eq!(refused, Err(ToolSearchError::AllDeferred));
-    assert_eq!(names(&search_all.visible(&tools).loaded), "issue");
+    assert_eq!(names(&search_all.visible_tools(&tools).loaded), "issue");
     // Without deferred tools there is nothing to search.
     let kept = search(ToolSearchSwitch::On, &["issue"]);
     kept.set_catalogue(&tools, 1_000).unwrap();

@@ -6,7 +6,7 @@ use harn_model::ToolSource;
 use proptest::{collection::vec, prelude::*};
 
 use super::tool;
-use crate::tool_search::{ToolIndex, ToolRanking, rank::counted};
+use crate::tool_search::{ToolIndex, ToolRanking, rank::count_words};
 
 const WORDS: [&str; 6] = ["read", "file", "issue", "a", "Ünder", "42"];
 
@@ -63,8 +63,8 @@ proptest! {
     #[test]
     fn the_order_is_total(tools in tools(), query in queries()) {
         let index = ToolIndex::new(&tools);
-        let query = counted(&query);
-        for found in [index.by_words(&query), index.by_parts(&query), index.fused(&query)] {
+        let query = count_words(&query);
+        for found in [index.score_by_words(&query), index.score_by_parts(&query), index.score_by_fusion(&query)] {
             prop_assert!(found.iter().all(|(_, score)| score.is_finite() && *score > 0.0));
             let in_order = |pair: &[(usize, f64)]| {
                 pair[0].1 > pair[1].1 || (pair[0].1 == pair[1].1 && pair[0].0 < pair[1].0)
@@ -77,7 +77,7 @@ proptest! {
     #[test]
     fn by_parts_finds_the_same_tools_as_a_text_search(tools in tools(), query in "[a-z0-9ü]{1,4}") {
         let index = ToolIndex::new(&tools);
-        let found: BTreeSet<_> = index.by_parts(&counted(&query)).iter().map(|it| it.0).collect();
+        let found: BTreeSet<_> = index.score_by_parts(&count_words(&query)).iter().map(|it| it.0).collect();
         for (place, name) in index.names().enumerate() {
             let text = index.text(name).unwrap().to_lowercase();
             // The tag names the source of a tool and does not count as a part.

@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 use harn_model::ToolSource;
 
 use super::tool;
-use crate::tool_search::{ToolIndex, ToolRanking, rank::counted};
+use crate::tool_search::{ToolIndex, ToolRanking, rank::count_words};
 
-fn near(got: f64, expected: f64) {
+fn assert_near(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-6, "{got} is not {expected}");
 }
 
 /// Replaces indexes by names.
-fn named(index: &ToolIndex, scored: Vec<(usize, f64)>) -> Vec<(&str, f64)> {
+fn with_names(index: &ToolIndex, scored: Vec<(usize, f64)>) -> Vec<(&str, f64)> {
     let names: Vec<_> = index.names().collect();
     let named = scored.into_iter().map(|(tool, score)| (names[tool], score));
     named.collect()
@@ -34,30 +34,33 @@ fn bm25_agrees_with_a_calculation_by_hand() {
     let index = files();
     // Two of three have it: ln((3 - 2 + 0.5) / (2 + 0.5) + 1) = ln 1.6.
     let idf_of_two = 1.6_f64.ln();
-    near(idf_of_two, 0.470_003_629);
+    assert_near(idf_of_two, 0.470_003_629);
     // One of three has it: ln((3 - 1 + 0.5) / (1 + 0.5) + 1) = ln(8 / 3).
     let idf_of_one = (8.0_f64 / 3.0).ln();
-    near(idf_of_one, 0.980_829_253);
+    assert_near(idf_of_one, 0.980_829_253);
     // 6 words with a mean of 5: 1.5 * (1 - 0.75 + 0.75 * 6 / 5) = 1.5 * 1.15 = 1.725.
     let (once, twice) = (2.5 / (1.0 + 1.725), 2.0 * 2.5 / (2.0 + 1.725));
 
     // `file` occurs twice in read_file and once in write_file.
-    let found = named(&index, index.by_words(&counted("file")));
+    let found = with_names(&index, index.score_by_words(&count_words("file")));
     let [("read_file", read), ("write_file", write)] = found[..] else {
         panic!("{found:?}");
     };
-    near(read, idf_of_two * twice);
-    near(read, 0.630_877_354);
-    near(write, idf_of_two * once);
-    near(write, 0.431_196_907);
+    assert_near(read, idf_of_two * twice);
+    assert_near(read, 0.630_877_354);
+    assert_near(write, idf_of_two * once);
+    assert_near(write, 0.431_196_907);
 
     // A word given twice counts twice; `read` occurs twice in read_file.
-    let found = named(&index, index.by_words(&counted("File, FILE read!")));
+    let found = with_names(
+        &index,
+        index.score_by_words(&count_words("File, FILE read!")),
+    );
     let [("read_file", read), ("write_file", write)] = found[..] else {
         panic!("{found:?}");
     };
-    near(read, 2.0 * idf_of_two * twice + idf_of_one * twice);
-    near(write, 2.0 * idf_of_two * once);
+    assert_near(read, 2.0 * idf_of_two * twice + idf_of_one * twice);
+    assert_near(write, 2.0 * idf_of_two * once);
 }
 
 /// Three tools with `grep` as the whole name, as a part and inside a part.
@@ -72,7 +75,7 @@ fn greps() -> ToolIndex {
 #[test]
 fn by_parts_agrees_with_a_calculation_by_hand() {
     let index = greps();
-    let found = named(&index, index.by_parts(&counted("grep")));
+    let found = with_names(&index, index.score_by_parts(&count_words("grep")));
     let expected = [
         // The whole name; the name has one part and contains all words.
         ("grep", 10.0 + 1.0 / 1.0),
@@ -83,7 +86,7 @@ fn by_parts_agrees_with_a_calculation_by_hand() {
     ];
     assert_eq!(found, expected);
 
-    let found = named(&index, index.by_parts(&counted("find grep fil")));
+    let found = with_names(&index, index.score_by_parts(&count_words("find grep fil")));
     let expected = [
         // `fil` is inside the name and the description, and `find` is absent: no bonus.
         ("file-grep", (7.0 + 2.0) + (5.0 + 2.0)),
@@ -97,22 +100,22 @@ fn by_parts_agrees_with_a_calculation_by_hand() {
 #[test]
 fn fusion_agrees_with_a_calculation_by_hand() {
     let index = greps();
-    let query = counted("grep");
+    let query = count_words("grep");
     // By words: file-grep has it twice in 5 words, grep once in 7; egrep is a different word.
-    let words: Vec<_> = named(&index, index.by_words(&query));
+    let words: Vec<_> = with_names(&index, index.score_by_words(&query));
     assert_eq!([words[0].0, words[1].0], ["file-grep", "grep"]);
     assert_eq!(words.len(), 2);
     // By parts, with weight 2: grep, file-grep, egrep.all, as above.
-    let found = named(&index, index.fused(&query));
+    let found = with_names(&index, index.score_by_fusion(&query));
     let [("grep", first), ("file-grep", second), ("egrep.all", third)] = found[..] else {
         panic!("{found:?}");
     };
-    near(first, 1.0 / 62.0 + 2.0 / 61.0);
-    near(first, 0.048_915_917);
-    near(second, 1.0 / 61.0 + 2.0 / 62.0);
-    near(second, 0.048_651_507);
-    near(third, 2.0 / 63.0);
-    near(third, 0.031_746_032);
+    assert_near(first, 1.0 / 62.0 + 2.0 / 61.0);
+    assert_near(first, 0.048_915_917);
+    assert_near(second, 1.0 / 61.0 + 2.0 / 62.0);
+    assert_near(second, 0.048_651_507);
+    assert_near(third, 2.0 / 63.0);
+    assert_near(third, 0.031_746_032);
 }
 
 #[test]
@@ -121,12 +124,12 @@ fn fusion_uses_the_first_eighty_of_each_list() {
         .map(|at| tool(&format!("log_{at:02}"), "", &[]))
         .collect();
     let index = ToolIndex::new(&tools);
-    let found = named(&index, index.fused(&counted("log")));
+    let found = with_names(&index, index.score_by_fusion(&count_words("log")));
     assert_eq!(found.len(), 80);
     // All scores are equal, so the names decide: rank 80 in both lists.
     let (last, score) = found[79];
     assert_eq!(last, "log_79");
-    near(score, 3.0 / (60.0 + 80.0));
+    assert_near(score, 3.0 / (60.0 + 80.0));
     let answered = index.rank(ToolRanking::Hybrid, "log").tool_names;
     assert_eq!(answered.len(), 20);
     assert_eq!((&*answered[0], &*answered[19]), ("log_00", "log_19"));

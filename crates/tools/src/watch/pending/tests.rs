@@ -34,7 +34,7 @@ impl FakeDisk {
             for file in &files {
                 self.set(&file.replacen(from, to, 1), true, name(RenameMode::To));
             }
-            self.pending.moved(Path::new(from), Path::new(to));
+            self.pending.record_rename(Path::new(from), Path::new(to));
             return;
         }
         let (op, file) = step.split_at(1);
@@ -42,7 +42,7 @@ impl FakeDisk {
             "+" => self.set(file, true, CREATED),
             "~" => self.set(file, true, WRITTEN),
             "-" => {
-                self.pending.unlinked(Path::new(file));
+                self.pending.record_removal(Path::new(file));
                 self.set(file, false, REMOVED);
             }
             _ => panic!("{step}"),
@@ -59,7 +59,7 @@ impl FakeDisk {
     }
 }
 
-fn told(before: &str, steps: &str) -> Vec<FsWatchEvent> {
+fn events_after(before: &str, steps: &str) -> Vec<FsWatchEvent> {
     let mut disk = FakeDisk {
         files: before.split_whitespace().map(str::to_owned).collect(),
         pending: UnreportedChanges::default(),
@@ -103,7 +103,7 @@ fn related_changes_become_one_event() {
         ("d/a", "d>e +e/b", "rename d/a e/a; create e/b"),
     ];
     for (before, steps, expected) in table {
-        let told: Vec<_> = told(before, steps)
+        let told: Vec<_> = events_after(before, steps)
             .iter()
             .map(|event| format!("{} {}", event.kind, event.relative_paths.join(" ")))
             .collect();
@@ -120,14 +120,14 @@ fn an_event_has_its_paths_and_the_raw_kind() {
         ("s/a", "+t t>s/a", "Modify(Name(To))"),
     ];
     for (before, steps, raw_kind) in table {
-        let told = told(before, steps);
+        let told = events_after(before, steps);
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].paths, ["/root/s/a"]);
         assert_eq!(told[0].relative_paths, ["s/a"]);
         assert_eq!(told[0].raw_kind, raw_kind, "{before} | {steps}");
         assert_eq!(told[0].error, None);
     }
-    let renamed = &told("a", "a>s/b")[0];
+    let renamed = &events_after("a", "a>s/b")[0];
     assert_eq!(renamed.paths, ["/root/a", "/root/s/b"]);
     assert_eq!(renamed.raw_kind, "Modify(Name(Both))");
 }
@@ -165,7 +165,7 @@ fn an_overflow_is_reported_as_missed_once() {
     for file in 0..MAX_PATHS + 10 {
         let path = format!("{file:05}");
         pending.touch(Path::new(&path), true, true, WRITTEN);
-        pending.moved(Path::new(&format!("{path}.old")), Path::new(&path));
+        pending.record_rename(Path::new(&format!("{path}.old")), Path::new(&path));
     }
     pending.touch(Path::new("00000"), true, false, REMOVED);
     assert_eq!(pending.moved.len(), MAX_PATHS);
@@ -191,7 +191,7 @@ fn an_overflow_is_reported_as_missed_once() {
 fn failures_are_reported_once_and_up_to_a_limit() {
     let mut pending = UnreportedChanges::default();
     for _ in 0..3 {
-        pending.trouble(Some(Path::new("s")), "Error", "no".to_owned());
+        pending.record_failure(Some(Path::new("s")), "Error", "no".to_owned());
     }
     let told = pending.take(Path::new("/root"));
     assert_eq!(told.len(), 1);
@@ -200,7 +200,7 @@ fn failures_are_reported_once_and_up_to_a_limit() {
     assert_eq!(told[0].error.as_deref(), Some("no"));
 
     for number in 0..100 {
-        pending.trouble(None, "Error", number.to_string());
+        pending.record_failure(None, "Error", number.to_string());
     }
     assert_eq!(pending.take(Path::new("/root")).len(), MAX_TROUBLES + 1);
 }

@@ -95,12 +95,12 @@ impl ScannerFixture {
         watched.iter().map(relative).collect()
     }
 
-    fn hear(&mut self, kind: EventKind, path: &str) {
-        let path = self.scout.full(Path::new(path));
-        self.scout.hear(Ok(Event::new(kind).add_path(path)));
+    fn send_event(&mut self, kind: EventKind, path: &str) {
+        let path = self.scout.absolute_path(Path::new(path));
+        self.scout.handle(Ok(Event::new(kind).add_path(path)));
     }
 
-    fn told(&self) -> Vec<FsWatchEvent> {
+    fn take_events(&self) -> Vec<FsWatchEvent> {
         let mut told = Vec::new();
         self.shared.add(|pending| told = pending.take(&self.root));
         told
@@ -109,7 +109,7 @@ impl ScannerFixture {
     fn summary(&self) -> String {
         let line =
             |event: &FsWatchEvent| format!("{} {}", event.kind, event.relative_paths.join(" "));
-        let lines: Vec<_> = self.told().iter().map(line).collect();
+        let lines: Vec<_> = self.take_events().iter().map(line).collect();
         lines.join("; ")
     }
 }
@@ -119,7 +119,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn created(folder: bool) -> EventKind {
+fn create_event(folder: bool) -> EventKind {
     EventKind::Create(if folder {
         CreateKind::Folder
     } else {
@@ -127,7 +127,7 @@ fn created(folder: bool) -> EventKind {
     })
 }
 
-fn renamed(mode: RenameMode) -> EventKind {
+fn rename_event(mode: RenameMode) -> EventKind {
     EventKind::Modify(ModifyKind::Name(mode))
 }
 
@@ -157,11 +157,11 @@ fn ignored_folders_are_not_watched() {
         let mut scene = ScannerFixture::new(&files, glob);
         symlink(outside.path(), scene.root.join("link")).unwrap();
         write(&scene.root.join(".gitignore"), "node_modules\n");
-        scene.hear(created(false), ".gitignore");
-        scene.hear(created(false), "link");
-        scene.hear(created(true), ".git");
+        scene.send_event(create_event(false), ".gitignore");
+        scene.send_event(create_event(false), "link");
+        scene.send_event(create_event(true), ".git");
         assert_eq!(scene.folders(), folders, "{glob}");
-        assert_eq!(scene.shared.named().len(), matches, "{glob}");
+        assert_eq!(scene.shared.file_paths().len(), matches, "{glob}");
         assert_eq!(scene.summary(), "", "{glob}");
     }
 }
@@ -183,8 +183,8 @@ fn an_exceeded_watch_limit_is_reported_with_advice() {
 
     let mut scene = ScannerFixture::with_room(&files, "**", 5).unwrap();
     write(&scene.root.join("e/4"), "");
-    scene.hear(created(true), "e");
-    let told = scene.told();
+    scene.send_event(create_event(true), "e");
+    let told = scene.take_events();
     let [file, trouble] = told.as_slice() else {
         panic!("{told:?}")
     };
@@ -206,28 +206,28 @@ fn an_exceeded_watch_limit_is_reported_with_advice() {
 fn a_new_folder_is_watched_with_its_content() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     write(&scene.root.join("n/m/b"), "");
-    scene.hear(created(true), "n");
+    scene.send_event(create_event(true), "n");
     assert_eq!(scene.folders(), ["", "n", "n/m"]);
     assert_eq!(scene.summary(), "create n/m/b");
     // The late event of the watch on `n` is already known.
-    scene.hear(created(true), "n/m");
+    scene.send_event(create_event(true), "n/m");
     assert_eq!(scene.summary(), "");
-    assert_eq!(scene.shared.named().len(), 2);
+    assert_eq!(scene.shared.file_paths().len(), 2);
 }
 
 #[test]
 fn a_moved_folder_renames_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     fs::rename(scene.root.join("d"), scene.root.join("f")).unwrap();
-    scene.hear(renamed(RenameMode::From), "d");
-    scene.hear(renamed(RenameMode::To), "f");
-    let both = Event::new(renamed(RenameMode::Both));
+    scene.send_event(rename_event(RenameMode::From), "d");
+    scene.send_event(rename_event(RenameMode::To), "f");
+    let both = Event::new(rename_event(RenameMode::Both));
     let both = both
         .add_path(scene.root.join("d"))
         .add_path(scene.root.join("f"));
-    scene.scout.hear(Ok(both));
+    scene.scout.handle(Ok(both));
     // The folder itself also reports its move, by its old name.
-    scene.hear(renamed(RenameMode::From), "d");
+    scene.send_event(rename_event(RenameMode::From), "d");
     assert_eq!(scene.folders(), ["", "f", "f/e"]);
     assert_eq!(scene.summary(), "rename d/a f/a; rename d/e/b f/e/b");
 }
@@ -237,10 +237,10 @@ fn a_folder_moved_out_of_the_root_removes_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
-    scene.hear(renamed(RenameMode::From), "d");
+    scene.send_event(rename_event(RenameMode::From), "d");
     assert_eq!(scene.folders(), [""]);
     assert_eq!(scene.summary(), "remove d/a; remove d/e/b");
-    assert_eq!(scene.shared.named().len(), 1);
+    assert_eq!(scene.shared.file_paths().len(), 1);
 }
 
 /// A different folder took the name before the removal event arrived: its files are different.
@@ -251,8 +251,8 @@ fn a_replaced_folder_reports_its_different_files() {
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
     write(&scene.root.join("d/a"), "other");
     write(&scene.root.join("d/c"), "");
-    scene.hear(renamed(RenameMode::From), "d");
-    scene.hear(created(true), "d");
+    scene.send_event(rename_event(RenameMode::From), "d");
+    scene.send_event(create_event(true), "d");
     assert_eq!(scene.folders(), ["", "d"]);
     assert_eq!(scene.summary(), "modify d/a; remove d/b; create d/c");
 }
@@ -263,20 +263,20 @@ fn new_rules_change_the_files_without_events() {
     write(&scene.root.join(".gitignore"), "gen\n");
     // Removed at the same time: that is a change.
     fs::remove_file(scene.root.join("d.rs")).unwrap();
-    scene.hear(created(false), ".gitignore");
+    scene.send_event(create_event(false), ".gitignore");
     assert_eq!(scene.folders(), [""]);
-    assert_eq!(scene.shared.named().len(), 1);
+    assert_eq!(scene.shared.file_paths().len(), 1);
     assert_eq!(scene.summary(), "remove d.rs");
-    scene.hear(REMOVED, "d.rs");
+    scene.send_event(REMOVED, "d.rs");
     assert_eq!(scene.summary(), "");
 
     write(&scene.root.join(".gitignore"), "a.rs\n");
-    scene.hear(WRITTEN, ".gitignore");
+    scene.send_event(WRITTEN, ".gitignore");
     assert_eq!(scene.folders(), ["", "gen", "gen/deep"]);
     assert_eq!(scene.summary(), "");
-    scene.hear(WRITTEN, "a.rs");
+    scene.send_event(WRITTEN, "a.rs");
     assert_eq!(scene.summary(), "");
-    scene.hear(WRITTEN, "gen/b.rs");
+    scene.send_event(WRITTEN, "gen/b.rs");
     assert_eq!(scene.summary(), "modify gen/b.rs");
 }
 
@@ -288,13 +288,13 @@ fn files_created_with_the_rules_are_reported() {
     write(&scene.root.join("d/b"), "");
     write(&scene.root.join("n/m/c"), "");
     write(&scene.root.join("n/x.log"), "");
-    scene.hear(created(false), ".gitignore");
+    scene.send_event(create_event(false), ".gitignore");
     assert_eq!(scene.folders(), ["", "d", "n", "n/m"]);
     assert_eq!(scene.summary(), "");
-    scene.hear(created(false), "d/b");
-    scene.hear(created(true), "n");
+    scene.send_event(create_event(false), "d/b");
+    scene.send_event(create_event(true), "n");
     assert_eq!(scene.summary(), "create d/b; create n/m/c");
-    scene.hear(created(true), "n/m");
+    scene.send_event(create_event(true), "n/m");
     assert_eq!(scene.summary(), "");
 }
 
@@ -304,9 +304,9 @@ fn an_overflow_causes_a_full_scan() {
     write(&scene.root.join("new/c"), "");
     fs::remove_dir_all(scene.root.join("old")).unwrap();
     let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-    scene.scout.hear(Ok(overflow));
+    scene.scout.handle(Ok(overflow));
     assert_eq!(scene.folders(), ["", "new"]);
-    let told = scene.told();
+    let told = scene.take_events();
     let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["create", "remove", "other"]);
     assert!(told[2].error.as_ref().unwrap().contains("missed"));
@@ -333,7 +333,7 @@ fn a_full_queue_causes_a_full_scan() {
         assert!(!missed.load(Ordering::Relaxed));
         write(&scene.root.join(file), "");
         hear(Ok(
-            Event::new(created(false)).add_path(scene.root.join(file))
+            Event::new(create_event(false)).add_path(scene.root.join(file))
         ));
     }
     assert!(missed.load(Ordering::Relaxed));
@@ -356,10 +356,10 @@ fn a_full_queue_causes_a_full_scan() {
 fn a_removed_root_is_reported() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     fs::remove_dir_all(scene.dir.path()).unwrap();
-    scene.hear(REMOVED, "a");
-    scene.hear(REMOVED, "");
-    scene.hear(REMOVED, "");
-    let told = scene.told();
+    scene.send_event(REMOVED, "a");
+    scene.send_event(REMOVED, "");
+    scene.send_event(REMOVED, "");
+    let told = scene.take_events();
     let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["remove", "other"]);
     assert!(told[1].error.as_ref().unwrap().contains("gone"));
@@ -372,12 +372,12 @@ async fn events_about_other_files_wake_no_task() {
     let mut scene = ScannerFixture::new(&["a.rs"], "**/*.rs");
     symlink(scene.root.join("a.rs"), scene.root.join("link.rs")).unwrap();
     write(&scene.root.join("note.txt"), "");
-    scene.hear(created(false), "link.rs");
-    scene.hear(created(false), "note.txt");
-    scene.hear(WRITTEN, "note.txt");
-    scene.hear(created(false), "gone.rs");
+    scene.send_event(create_event(false), "link.rs");
+    scene.send_event(create_event(false), "note.txt");
+    scene.send_event(WRITTEN, "note.txt");
+    scene.send_event(create_event(false), "gone.rs");
     let elsewhere = Event::new(WRITTEN).add_path("/elsewhere/b.rs".into());
-    scene.scout.hear(Ok(elsewhere));
+    scene.scout.handle(Ok(elsewhere));
     let mut burst = ChangeBurst::default();
     let hour = std::time::Duration::from_secs(3600);
     let waited = tokio::time::timeout(hour, burst.next(&scene.shared)).await;
@@ -407,8 +407,8 @@ fn messages_of_the_system_are_not_reported() {
         (notify::Error::watch_not_found(), "no longer watched"),
     ] {
         let error = error.add_path(elsewhere.clone()).add_path(inside.clone());
-        scene.scout.hear(Err(error));
-        let told = scene.told();
+        scene.scout.handle(Err(error));
+        let told = scene.take_events();
         let [event] = &told[..] else {
             panic!("{told:?}");
         };
@@ -420,6 +420,6 @@ fn messages_of_the_system_are_not_reported() {
     // An error about a known path is reported with it, so that the rules can decide.
     scene
         .scout
-        .hear(Err(notify::Error::path_not_found().add_path(inside)));
+        .handle(Err(notify::Error::path_not_found().add_path(inside)));
     assert_eq!(scene.summary(), "other secret/key.rs");
 }

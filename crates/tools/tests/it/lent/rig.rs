@@ -7,16 +7,20 @@ use harn_runtime::{AgentError, HostPort, NewSession, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
 
 /// Runs one turn with this host and returns its events. `allow` answers every question.
-pub(crate) async fn play<F, Fut>(host: Arc<dyn HostPort>, allow: bool, turn: F) -> Vec<AgentEvent>
+pub(crate) async fn run_turn<F, Fut>(
+    host: Arc<dyn HostPort>,
+    allow: bool,
+    turn: F,
+) -> Vec<AgentEvent>
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<(), AgentError>> + Send + 'static,
 {
-    play_under("", host, allow, turn).await
+    run_turn_under_rules("", host, allow, turn).await
 }
 
 /// Does the same under rules in TOML.
-pub(crate) async fn play_under<F, Fut>(
+pub(crate) async fn run_turn_under_rules<F, Fut>(
     rules: &str,
     host: Arc<dyn HostPort>,
     allow: bool,

@@ -16,7 +16,7 @@ use harn_runtime::{
 use harn_tools::shells::{LocalShells, SessionShells, ShellError, ShellWorld};
 use serde_json::{Value, json};
 
-use crate::lent::rig::{play, play_under};
+use crate::lent::rig::{run_turn, run_turn_under_rules};
 
 /// A machine with bash and sh, whose zsh is missing.
 struct Machine;
@@ -57,12 +57,12 @@ impl Lender {
         self.asked.lock().unwrap().push(what.to_owned());
     }
 
-    fn asked(&self) -> Vec<String> {
+    fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
 
-fn shell(id: &str, available: bool) -> Value {
+fn shell_json(id: &str, available: bool) -> Value {
     json!({
         "id": id, "label": id, "path": format!("/host/{id}"), "platform": "linux", "available": available,
         "supports_login": true, "supports_interactive": true, "default_args": ["-c"], "login_args": ["-l", "-c"],
@@ -120,14 +120,14 @@ impl HostPort for Lender {
         }
         Ok(match name {
             "list_shells" => json!({
-                "shells": [shell("fish", true), shell("zsh", true), shell("ksh", false)],
+                "shells": [shell_json("fish", true), shell_json("zsh", true), shell_json("ksh", false)],
                 "default_shell_id": "zsh",
             }),
-            "get_default_shell" => shell("fish", true),
-            "set_default_shell" => shell(args["shell_id"].as_str().unwrap(), true),
+            "get_default_shell" => shell_json("fish", true),
+            "set_default_shell" => shell_json(args["shell_id"].as_str().unwrap(), true),
             "shell_invocation" => json!({
                 "program": "/host/made", "args": ["-c", args["command"]], "command_arg_index": 1,
-                "shell": shell("zsh", true),
+                "shell": shell_json("zsh", true),
             }),
             other => panic!("{other} was not offered"),
         })
@@ -141,12 +141,12 @@ const ALL: &[&str] = &[
     "shell_invocation",
 ];
 
-fn shells() -> SessionShells {
+fn session_shells() -> SessionShells {
     let local = LocalShells::new(Arc::new(Machine));
     SessionShells::new(local, SessionId::new("s"), HostDeadlines::default())
 }
 
-fn listing(id: &str) -> ShellCommand {
+fn ls_command(id: &str) -> ShellCommand {
     ShellCommand {
         shell_id: Some(id.to_owned()),
         shell: None,
@@ -171,13 +171,13 @@ fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
 
 #[tokio::test]
 async fn shells_of_this_machine_are_used_without_a_host() {
-    let events = play(Arc::new(NoHost), false, |cx| async move {
-        let shells = shells();
+    let events = run_turn(Arc::new(NoHost), false, |cx| async move {
+        let shells = session_shells();
         let list = shells.list(&cx).await;
         let ids: Vec<_> = list.shells.iter().map(|shell| &*shell.id).collect();
         assert_eq!(ids, ["zsh", "bash", "sh"]);
         assert_eq!(list.default_shell_id.as_deref(), Some("bash"));
-        assert_eq!(shells.default(&cx).await.unwrap().id, "bash");
+        assert_eq!(shells.default_shell(&cx).await.unwrap().id, "bash");
 
         let refused = shells.set_default(&cx, "fish").await.unwrap_err();
         assert!(matches!(refused, ShellError::Unknown { .. }), "{refused}");
@@ -186,15 +186,15 @@ async fn shells_of_this_machine_are_used_without_a_host() {
             matches!(refused, ShellError::Unavailable { .. }),
             "{refused}"
         );
-        assert_eq!(shells.default(&cx).await.unwrap().id, "bash");
+        assert_eq!(shells.default_shell(&cx).await.unwrap().id, "bash");
 
         assert_eq!(shells.set_default(&cx, "sh").await.unwrap().path, "/bin/sh");
-        assert_eq!(shells.default(&cx).await.unwrap().id, "sh");
+        assert_eq!(shells.default_shell(&cx).await.unwrap().id, "sh");
         assert_eq!(
             shells.list(&cx).await.default_shell_id.as_deref(),
             Some("sh")
         );
-        let made = shells.invocation(&cx, &listing("bash")).await.unwrap();
+        let made = shells.invocation(&cx, &ls_command("bash")).await.unwrap();
         assert_eq!(
             (&*made.program, &*made.args.join(" ")),
             ("/bin/bash", "-c ls")
@@ -212,10 +212,10 @@ async fn host_with_shells_is_asked_for_them() {
         ..Lender::default()
     });
     let asked = host.clone();
-    let events = play(host, true, move |cx| {
+    let events = run_turn(host, true, move |cx| {
         let host = asked.clone();
         async move {
-            let shells = shells();
+            let shells = session_shells();
             let list = shells.list(&cx).await;
             assert!(
                 list.shells
@@ -223,23 +223,26 @@ async fn host_with_shells_is_asked_for_them() {
                     .all(|shell| shell.source == ShellSource::Host)
             );
             assert_eq!(list.default_shell_id.as_deref(), Some("zsh"));
-            assert_eq!(host.asked(), ["capabilities", "list_shells"]);
-            assert_eq!(shells.default(&cx).await.unwrap().id, "fish");
-            let made = shells.invocation(&cx, &listing("zsh")).await.unwrap();
+            assert_eq!(host.take_requests(), ["capabilities", "list_shells"]);
+            assert_eq!(shells.default_shell(&cx).await.unwrap().id, "fish");
+            let made = shells.invocation(&cx, &ls_command("zsh")).await.unwrap();
             assert_eq!(made.program, "/host/made");
-            assert_eq!(host.asked(), ["get_default_shell", "shell_invocation"]);
+            assert_eq!(
+                host.take_requests(),
+                ["get_default_shell", "shell_invocation"]
+            );
 
             let refused = shells.set_default(&cx, "ksh").await.unwrap_err();
             assert!(
                 matches!(refused, ShellError::Unavailable { .. }),
                 "{refused}"
             );
-            assert_eq!(host.asked(), ["list_shells"]);
+            assert_eq!(host.take_requests(), ["list_shells"]);
             assert_eq!(
                 shells.set_default(&cx, "fish").await.unwrap().path,
                 "/host/fish"
             );
-            assert_eq!(host.asked(), ["list_shells", "set_default_shell"]);
+            assert_eq!(host.take_requests(), ["list_shells", "set_default_shell"]);
             assert_eq!(
                 shells.list(&cx).await.default_shell_id.as_deref(),
                 Some("fish")
@@ -259,13 +262,13 @@ async fn denied_choice_does_not_change_the_default_shell() {
         ..Lender::default()
     });
     let asked = host.clone();
-    play(host, false, move |cx| {
+    run_turn(host, false, move |cx| {
         let host = asked.clone();
         async move {
-            let shells = shells();
+            let shells = session_shells();
             let refused = shells.set_default(&cx, "fish").await.unwrap_err();
             assert!(matches!(refused, ShellError::Host(_)), "{refused}");
-            assert_eq!(host.asked(), ["capabilities", "list_shells"]);
+            assert_eq!(host.take_requests(), ["capabilities", "list_shells"]);
             assert_eq!(
                 shells.list(&cx).await.default_shell_id.as_deref(),
                 Some("zsh")
@@ -282,14 +285,14 @@ async fn local_code_completes_a_host_that_only_lists_shells() {
         has: &["list_shells"],
         ..Lender::default()
     });
-    let events = play(host, false, |cx| async move {
-        let shells = shells();
-        assert_eq!(shells.default(&cx).await.unwrap().path, "/host/zsh");
+    let events = run_turn(host, false, |cx| async move {
+        let shells = session_shells();
+        assert_eq!(shells.default_shell(&cx).await.unwrap().path, "/host/zsh");
         assert_eq!(
             shells.set_default(&cx, "fish").await.unwrap().path,
             "/host/fish"
         );
-        assert_eq!(shells.default(&cx).await.unwrap().path, "/host/fish");
+        assert_eq!(shells.default_shell(&cx).await.unwrap().path, "/host/fish");
         let by_id = ShellCommand {
             shell_id: None,
             shell: Some(GivenShell {
@@ -297,7 +300,7 @@ async fn local_code_completes_a_host_that_only_lists_shells() {
                 ..GivenShell::default()
             }),
             login: true,
-            ..listing("")
+            ..ls_command("")
         };
         let made = shells.invocation(&cx, &by_id).await.unwrap();
         assert_eq!(
@@ -326,17 +329,17 @@ async fn failing_host_is_asked_once_per_turn() {
         (mute(), &["capabilities"]),
     ] {
         let host = Arc::new(host);
-        play(host.clone(), false, |cx| async move {
-            let shells = shells();
+        run_turn(host.clone(), false, |cx| async move {
+            let shells = session_shells();
             for _ in 0..2 {
                 let list = shells.list(&cx).await;
                 assert_eq!(list.default_shell_id.as_deref(), Some("bash"));
             }
-            assert_eq!(shells.default(&cx).await.unwrap().path, "/bin/bash");
+            assert_eq!(shells.default_shell(&cx).await.unwrap().path, "/bin/bash");
             Ok(())
         })
         .await;
-        assert_eq!(host.asked(), expected);
+        assert_eq!(host.take_requests(), expected);
     }
 }
 
@@ -347,13 +350,13 @@ async fn deny_rule_blocks_the_shell_list_of_the_host() {
         ..Lender::default()
     });
     let rules = "[[rules]]\ndeny = { tool = \"process.list_*\" }";
-    play_under(rules, host.clone(), false, |cx| async move {
-        let list = shells().list(&cx).await;
+    run_turn_under_rules(rules, host.clone(), false, |cx| async move {
+        let list = session_shells().list(&cx).await;
         assert_eq!(list.shells[0].path, "/bin/zsh");
         Ok(())
     })
     .await;
-    assert_eq!(host.asked(), ["capabilities"]);
+    assert_eq!(host.take_requests(), ["capabilities"]);
 }
 
 #[tokio::test]
@@ -362,7 +365,7 @@ async fn inquiry_rejects_operations_that_change_something() {
         has: ALL,
         ..Lender::default()
     });
-    play(host.clone(), true, |cx| async move {
+    run_turn(host.clone(), true, |cx| async move {
         for operation in ["process.set_default_shell", "process.exec", "list_shells"] {
             let refused = cx
                 .host()
@@ -373,5 +376,5 @@ async fn inquiry_rejects_operations_that_change_something() {
         Ok(())
     })
     .await;
-    assert!(host.asked().is_empty());
+    assert!(host.take_requests().is_empty());
 }

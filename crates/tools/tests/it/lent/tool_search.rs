@@ -8,7 +8,7 @@ use harn_runtime::NoHost;
 use harn_tools::tool_search::{ToolSearch, ToolSearchOptions, tool_tokens};
 use serde_json::{Value, json};
 
-use crate::lent::rig::play;
+use crate::lent::rig::run_turn;
 
 fn tool(name: &str, description: &str, source: ToolSource) -> ToolSpec {
     ToolSpec {
@@ -31,20 +31,20 @@ fn catalogue() -> Vec<ToolSpec> {
     ]
 }
 
-fn search(config: Value) -> Arc<ToolSearch> {
+fn create_search(config: Value) -> Arc<ToolSearch> {
     let search = ToolSearch::new(ToolSearchOptions::try_from(config).unwrap());
     search.set_catalogue(&catalogue(), 1_000_000).unwrap();
     Arc::new(search)
 }
 
-fn loaded(search: &ToolSearch) -> Vec<String> {
+fn loaded_names(search: &ToolSearch) -> Vec<String> {
     let tools = catalogue();
-    let loaded = search.visible(&tools).loaded;
+    let loaded = search.visible_tools(&tools).loaded;
     loaded.iter().map(|tool| tool.name.clone()).collect()
 }
 
 /// Returns the search events as they are stored, one per line.
-fn told(events: &[AgentEvent]) -> String {
+fn format_searches(events: &[AgentEvent]) -> String {
     let searches = events.iter().filter_map(|event| match event {
         AgentEvent::ToolSearchQuery(query) => Some(serde_json::to_string(query).unwrap()),
         AgentEvent::ToolSearchResult(result) => Some(serde_json::to_string(result).unwrap()),
@@ -55,19 +55,22 @@ fn told(events: &[AgentEvent]) -> String {
 
 #[tokio::test]
 async fn found_tool_is_loaded_at_the_next_boundary() {
-    let search = search(json!("hybrid"));
+    let search = create_search(json!("hybrid"));
     let shared = search.clone();
-    let events = play(Arc::new(NoHost), false, move |cx| {
+    let events = run_turn(Arc::new(NoHost), false, move |cx| {
         let search = shared.clone();
         async move {
-            assert_eq!(loaded(&search), ["read_file"]);
+            assert_eq!(loaded_names(&search), ["read_file"]);
             let query = json!({"limit": 5, "query": "issue"});
             let output = search.run(&cx, "call-1", query).await.unwrap();
             let found = json!({"tool_names": ["close_issue", "open_issue"]});
             assert_eq!(output.raw, Some(found));
-            assert_eq!(loaded(&search), ["read_file"]);
-            search.boundary();
-            assert_eq!(loaded(&search), ["read_file", "open_issue", "close_issue"]);
+            assert_eq!(loaded_names(&search), ["read_file"]);
+            search.apply_promotions();
+            assert_eq!(
+                loaded_names(&search),
+                ["read_file", "open_issue", "close_issue"]
+            );
             // A tool that is found again is reported as promoted, and nothing changes.
             let again = json!({"query": "close"});
             search.run(&cx, "call-2", again).await.unwrap();
@@ -87,7 +90,7 @@ async fn found_tool_is_loaded_at_the_next_boundary() {
         {"tool_use_id":"call-2","promoted":["close_issue"],"strategy":"hybrid","mode":"client"}
         {"tool_use_id":"call-3","name":"tool_search_tool_hybrid","query":{"query":"weather"},"strategy":"hybrid","mode":"client"}
         {"tool_use_id":"call-3","promoted":[],"strategy":"hybrid","mode":"client"}"#]]
-    .assert_eq(&told(&events));
+    .assert_eq(&format_searches(&events));
     // A tool that leaves the catalogue loses its promotion.
     let fewer: Vec<_> = catalogue()
         .into_iter()
@@ -95,15 +98,15 @@ async fn found_tool_is_loaded_at_the_next_boundary() {
         .collect();
     search.set_catalogue(&fewer, 1_000_000).unwrap();
     search.set_catalogue(&catalogue(), 1_000_000).unwrap();
-    search.boundary();
-    assert_eq!(loaded(&search), ["read_file", "open_issue"]);
+    search.apply_promotions();
+    assert_eq!(loaded_names(&search), ["read_file", "open_issue"]);
 }
 
 #[tokio::test]
 async fn tool_above_the_budget_is_reported() {
     let one = tool_tokens(&catalogue()[2]);
-    let search = search(json!({"budget_tokens": one}));
-    let events = play(Arc::new(NoHost), false, move |cx| {
+    let search = create_search(json!({"budget_tokens": one}));
+    let events = run_turn(Arc::new(NoHost), false, move |cx| {
         let search = search.clone();
         async move {
             let query = json!({"query": "issue"});
@@ -120,13 +123,13 @@ async fn tool_above_the_budget_is_reported() {
     expect![[r#"
         {"tool_use_id":"call-1","name":"tool_search_tool_bm25","query":{"query":"issue"},"strategy":"bm25","mode":"client"}
         {"tool_use_id":"call-1","promoted":["close_issue"],"strategy":"bm25","mode":"client"}"#]]
-    .assert_eq(&told(&events));
+    .assert_eq(&format_searches(&events));
 }
 
 #[tokio::test]
 async fn invalid_search_arguments_are_rejected_without_an_event() {
-    let search = search(json!(true));
-    let events = play(Arc::new(NoHost), false, move |cx| {
+    let search = create_search(json!(true));
+    let events = run_turn(Arc::new(NoHost), false, move |cx| {
         let search = search.clone();
         async move {
             let refused = search.run(&cx, "call-1", json!({"q": "issue"})).await;
@@ -140,5 +143,5 @@ async fn invalid_search_arguments_are_rejected_without_an_event() {
         }
     })
     .await;
-    assert_eq!(told(&events), "");
+    assert_eq!(format_searches(&events), "");
 }

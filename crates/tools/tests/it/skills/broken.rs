@@ -14,41 +14,41 @@ async fn unusable_skill_is_reported_once() {
     let disk = Disk::new();
     disk.put(SHIP, "---\nshort: Ship\npaths: 1\n---\nText\n");
     // This skill has an unknown key but is usable.
-    disk.skill("home/ws/.harn/skills/odd", "colour: red\n");
-    let place = disk.at(SHIP);
+    disk.write_skill("home/ws/.harn/skills/odd", "colour: red\n");
+    let place = disk.path(SHIP);
     let mut rig = Rig::new(disk).await;
 
-    let told = rig.play("x", vec![Act::Iterate]).await;
+    let told = rig.run_turn("x", vec![Act::Iterate]).await;
     let [log] = logs(&told)[..] else {
         panic!("{told:?}");
     };
     let expected = format!("warn: agent.skills: {}:3: error: paths", place.display());
     assert!(log.starts_with(&expected), "{log}");
-    assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
+    assert_eq!(logs(&rig.run_turn("x", vec![]).await), [""; 0]);
 
     // Another error is reported again.
     rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
-    let told = rig.play("x", vec![]).await;
+    let told = rig.run_turn("x", vec![]).await;
     let [log] = logs(&told)[..] else {
         panic!("{told:?}");
     };
     assert!(log.contains("short is required"), "{log}");
 
     // A fixed skill is forgotten; broken again, it is reported again.
-    rig.disk.skill("home/ws/.harn/skills/ship", "");
-    assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
+    rig.disk.write_skill("home/ws/.harn/skills/ship", "");
+    assert_eq!(logs(&rig.run_turn("x", vec![]).await), [""; 0]);
     rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
-    assert_eq!(logs(&rig.play("x", vec![]).await).len(), 1);
+    assert_eq!(logs(&rig.run_turn("x", vec![]).await).len(), 1);
 }
 
 #[tokio::test]
 async fn active_skill_that_breaks_is_reported_and_deactivated() {
     let disk = Disk::new();
-    disk.skill("home/ws/.harn/skills/ship", "");
+    disk.write_skill("home/ws/.harn/skills/ship", "");
     let mut rig = Rig::new(disk).await;
-    rig.play("x", vec![Act::Activate("ship")]).await;
+    rig.run_turn("x", vec![Act::Activate("ship")]).await;
     rig.disk.put(SHIP, "---\npaths: []\n---\nText\n");
-    let told = rig.play("x", vec![]).await;
+    let told = rig.run_turn("x", vec![]).await;
     assert!(told[0].contains("short is required"), "{told:?}");
     assert_eq!(told[1..], ["0: - ship"]);
 }

@@ -14,13 +14,13 @@ use crate::skills::rig::{Disk, LateClock};
 
 fn find(disk: &Disk, cwd: &str) -> WorkspaceSkills {
     let mut places = disk.places();
-    places.cli = vec![disk.at("cli")];
-    places.env = vec![disk.at("env")];
-    WorkspaceSkills::find(places, &disk.at(cwd), Arc::new(LateClock))
+    places.cli = vec![disk.path("cli")];
+    places.env = vec![disk.path("env")];
+    WorkspaceSkills::find(places, &disk.path(cwd), Arc::new(LateClock))
 }
 
 /// Formats the skills that were found, without the test's own directories.
-fn told(disk: &Disk, skills: &WorkspaceSkills) -> String {
+fn format_skills(disk: &Disk, skills: &WorkspaceSkills) -> String {
     let registry = skills.registry();
     let mut out = String::new();
     for skill in registry.skills() {
@@ -40,7 +40,7 @@ fn told(disk: &Disk, skills: &WorkspaceSkills) -> String {
 }
 
 fn check(disk: &Disk, cwd: &str, expected: Expect) {
-    expected.assert_eq(&told(disk, &find(disk, cwd)));
+    expected.assert_eq(&format_skills(disk, &find(disk, cwd)));
 }
 
 const LAYERS: [&str; 8] = [
@@ -59,8 +59,8 @@ fn strongest_layer_takes_precedence() {
     let disk = Disk::new();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for (rank, layer) in LAYERS.iter().enumerate() {
-        disk.skill(&format!("{layer}/everywhere"), "");
-        disk.skill(&format!("{layer}/only-{rank}"), "");
+        disk.write_skill(&format!("{layer}/everywhere"), "");
+        disk.write_skill(&format!("{layer}/only-{rank}"), "");
     }
     check(
         &disk,
@@ -89,8 +89,8 @@ fn strongest_layer_takes_precedence() {
 #[test]
 fn manifest_reorders_disables_and_names_layers() {
     let disk = Disk::new();
-    fs::create_dir_all(disk.at("cli")).unwrap();
-    fs::create_dir_all(disk.at("env")).unwrap();
+    fs::create_dir_all(disk.path("cli")).unwrap();
+    fs::create_dir_all(disk.path("env")).unwrap();
     disk.put(
         "home/ws/harn.toml",
         "[skills]\npaths = ['vendor/*']\nlookup_order = ['system', 'user']\ndisable = ['project']\n\
@@ -106,7 +106,7 @@ fn manifest_reorders_disables_and_names_layers() {
         "home/.harn/skills/lint",
         "etc/skills/lint",
     ] {
-        disk.skill(folder, "");
+        disk.write_skill(folder, "");
     }
     check(
         &disk,
@@ -125,12 +125,12 @@ fn manifest_reorders_disables_and_names_layers() {
 #[test]
 fn nearer_directory_takes_precedence_and_home_is_no_project() {
     let disk = Disk::new();
-    fs::create_dir_all(disk.at("cli")).unwrap();
-    fs::create_dir_all(disk.at("env")).unwrap();
-    disk.skill("home/ws/.harn/skills/build", "");
-    disk.skill("home/ws/pkg/.harn/skills/build", "");
-    disk.skill("home/.harn/skills/mine", "");
-    fs::create_dir_all(disk.at("home/ws/pkg/src")).unwrap();
+    fs::create_dir_all(disk.path("cli")).unwrap();
+    fs::create_dir_all(disk.path("env")).unwrap();
+    disk.write_skill("home/ws/.harn/skills/build", "");
+    disk.write_skill("home/ws/pkg/.harn/skills/build", "");
+    disk.write_skill("home/.harn/skills/mine", "");
+    fs::create_dir_all(disk.path("home/ws/pkg/src")).unwrap();
     check(
         &disk,
         "home/ws/pkg/src",
@@ -152,10 +152,10 @@ fn nearer_directory_takes_precedence_and_home_is_no_project() {
 #[test]
 fn faulty_skills_are_reported_and_the_rest_is_used() {
     let disk = Disk::new();
-    fs::create_dir_all(disk.at("env")).unwrap();
-    disk.skill("home/ws/.harn/skills/good", "");
-    disk.skill("home/ws/.harn/skills/not good", "");
-    disk.skill("home/ws/.harn/skills/odd", "shrot: x\n");
+    fs::create_dir_all(disk.path("env")).unwrap();
+    disk.write_skill("home/ws/.harn/skills/good", "");
+    disk.write_skill("home/ws/.harn/skills/not good", "");
+    disk.write_skill("home/ws/.harn/skills/odd", "shrot: x\n");
     disk.put("home/ws/.harn/skills/bad/SKILL.md", "---\nname: bad\n---\n");
     disk.put("home/ws/.harn/skills/notes.md", "no skill");
     disk.put("home/ws/.harn/skills/empty/README.md", "no skill");
@@ -163,9 +163,9 @@ fn faulty_skills_are_reported_and_the_rest_is_used() {
         "home/ws/.harn/skills/huge/SKILL.md",
         &"x".repeat(1024 * 1024 + 1),
     );
-    fs::create_dir_all(disk.at("home/ws/.harn/skills/folder/SKILL.md")).unwrap();
-    fs::create_dir_all(disk.at("home/ws/.harn/skills/binary")).unwrap();
-    fs::write(disk.at("home/ws/.harn/skills/binary/SKILL.md"), [0xff, 0]).unwrap();
+    fs::create_dir_all(disk.path("home/ws/.harn/skills/folder/SKILL.md")).unwrap();
+    fs::create_dir_all(disk.path("home/ws/.harn/skills/binary")).unwrap();
+    fs::write(disk.path("home/ws/.harn/skills/binary/SKILL.md"), [0xff, 0]).unwrap();
     check(
         &disk,
         "home/ws",
@@ -186,10 +186,10 @@ fn faulty_skills_are_reported_and_the_rest_is_used() {
 #[test]
 fn links_out_of_a_workspace_are_rejected() {
     let disk = Disk::new();
-    fs::create_dir_all(disk.at("cli")).unwrap();
-    fs::create_dir_all(disk.at("env")).unwrap();
-    disk.skill("outside/secret", "");
-    disk.skill("home/ws/lib/inner", "");
+    fs::create_dir_all(disk.path("cli")).unwrap();
+    fs::create_dir_all(disk.path("env")).unwrap();
+    disk.write_skill("outside/secret", "");
+    disk.write_skill("home/ws/lib/inner", "");
     disk.put(
         "home/ws/harn.toml",
         "[skills]\npaths = ['linked', '../../outside']\n",
@@ -199,9 +199,9 @@ fn links_out_of_a_workspace_are_rejected() {
         "home/.harn/skills",
         "home/ws/.harn/packages",
     ] {
-        fs::create_dir_all(disk.at(folder)).unwrap();
+        fs::create_dir_all(disk.path(folder)).unwrap();
     }
-    let link = |to: &str, from: &str| symlink(disk.at(to), disk.at(from)).unwrap();
+    let link = |to: &str, from: &str| symlink(disk.path(to), disk.path(from)).unwrap();
     link("outside/secret", "home/ws/.harn/skills/folder");
     link(
         "outside/secret/SKILL.md",
@@ -210,7 +210,7 @@ fn links_out_of_a_workspace_are_rejected() {
     link("outside", "home/ws/linked");
     link("outside", "home/ws/.harn/packages/skills");
     // Links are allowed within the workspace and in the user's own directory.
-    symlink("../../lib/inner", disk.at("home/ws/.harn/skills/inner")).unwrap();
+    symlink("../../lib/inner", disk.path("home/ws/.harn/skills/inner")).unwrap();
     link("outside/secret", "home/.harn/skills/mine");
     let skills = find(&disk, "home/ws");
     expect![[r#"
@@ -222,12 +222,12 @@ fn links_out_of_a_workspace_are_rejected() {
         home/ws/linked/SKILL.md: error: this leads out of the workspace through a link; put the files themselves there, or name their folder with --skill-dir
         home/ws/.harn/packages/skills/SKILL.md: error: this leads out of the workspace through a link; put the files themselves there, or name their folder with --skill-dir
     "#]]
-    .assert_eq(&told(&disk, &skills));
+    .assert_eq(&format_skills(&disk, &skills));
 
     // A link that is created after discovery is rejected too.
     let inner = skills.registry().get("inner").unwrap().clone();
     assert!(skills.body(&inner).unwrap().starts_with("Text of inner"));
-    fs::remove_file(disk.at("home/ws/.harn/skills/inner")).unwrap();
+    fs::remove_file(disk.path("home/ws/.harn/skills/inner")).unwrap();
     link("outside/secret", "home/ws/.harn/skills/inner");
     assert!(skills.body(&inner).is_err());
 }
@@ -235,14 +235,14 @@ fn links_out_of_a_workspace_are_rejected() {
 #[test]
 fn refresh_reads_only_what_changed() {
     let disk = Disk::new();
-    fs::create_dir_all(disk.at("cli")).unwrap();
-    fs::create_dir_all(disk.at("env")).unwrap();
+    fs::create_dir_all(disk.path("cli")).unwrap();
+    fs::create_dir_all(disk.path("env")).unwrap();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for number in 0..20 {
-        disk.skill(&format!("home/ws/.harn/skills/s{number}"), "");
-        disk.skill(&format!("home/ws/own/o{number}"), "");
-        disk.skill(&format!("home/.harn/skills/u{number}"), "");
-        disk.skill(&format!("home/ws/.harn/packages/p{number}/skills/k"), "");
+        disk.write_skill(&format!("home/ws/.harn/skills/s{number}"), "");
+        disk.write_skill(&format!("home/ws/own/o{number}"), "");
+        disk.write_skill(&format!("home/.harn/skills/u{number}"), "");
+        disk.write_skill(&format!("home/ws/.harn/packages/p{number}/skills/k"), "");
     }
     let skills = find(&disk, "home/ws");
     let all = skills.registry();
@@ -254,16 +254,16 @@ fn refresh_reads_only_what_changed() {
     };
     assert_eq!(skills.refresh(), looked(false, 0, 0));
 
-    disk.skill("home/ws/own/o7", "model: large\n");
+    disk.write_skill("home/ws/own/o7", "model: large\n");
     assert_eq!(skills.refresh(), looked(true, 1, 0));
     let o7 = skills.registry().get("o7").unwrap().clone();
     assert_eq!(o7.card.model.as_deref(), Some("large"));
 
-    disk.skill("home/.harn/skills/new", "");
+    disk.write_skill("home/.harn/skills/new", "");
     assert_eq!(skills.refresh(), looked(true, 1, 1));
 
     // Same length and restored modification time: only the change time differs.
-    let path = disk.at("home/.harn/skills/new/SKILL.md");
+    let path = disk.path("home/.harn/skills/new/SKILL.md");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let text = fs::read_to_string(&path).unwrap();
     let changed = || fs::metadata(&path).unwrap().ctime_nsec();
@@ -275,7 +275,7 @@ fn refresh_reads_only_what_changed() {
     }
     assert_eq!(skills.refresh(), looked(true, 1, 0));
 
-    fs::remove_dir_all(disk.at("home/ws/own")).unwrap();
+    fs::remove_dir_all(disk.path("home/ws/own")).unwrap();
     assert_eq!(skills.refresh(), looked(true, 0, 0));
     assert_eq!(skills.registry().skills().len(), 42);
     disk.put("home/ws/harn.toml", "");
@@ -285,10 +285,10 @@ fn refresh_reads_only_what_changed() {
 #[test]
 fn one_file_or_folder_can_be_checked_alone() {
     let disk = Disk::new();
-    disk.skill("some/good", "");
+    disk.write_skill("some/good", "");
     disk.put("some/bad/SKILL.md", "---\nshort: 1\n---\n");
     let ids = |path: &str| {
-        let found = WorkspaceSkills::check(&disk.at(path));
+        let found = WorkspaceSkills::check(&disk.path(path));
         let ids = found.skills().iter().map(|skill| skill.id.clone());
         (ids.collect::<Vec<_>>(), found.problems().len())
     };
@@ -305,7 +305,7 @@ fn thousand_skills_are_read_once() {
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for number in 0..1000 {
         let layer = LAYERS[number % LAYERS.len()];
-        disk.skill(&format!("{layer}/s{number}"), "paths: [src/**]\n");
+        disk.write_skill(&format!("{layer}/s{number}"), "paths: [src/**]\n");
     }
     let skills = find(&disk, "home/ws");
     assert_eq!(skills.registry().skills().len(), 1000);
@@ -326,8 +326,8 @@ fn just_written_file_is_read_again() {
         }
     }
     let disk = Disk::new();
-    disk.skill("home/.harn/skills/new", "");
-    let skills = WorkspaceSkills::find(disk.places(), &disk.ws(), Arc::new(Now));
+    disk.write_skill("home/.harn/skills/new", "");
+    let skills = WorkspaceSkills::find(disk.places(), &disk.workspace(), Arc::new(Now));
     let looked = skills.refresh();
     assert_eq!((looked.changed, looked.files_read), (false, 1));
 }

@@ -21,13 +21,13 @@ async fn untrusted_workspace_runs_no_hook_or_server() {
     ] {
         let disk = Disk::new();
         disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
-        disk.skill(folder, EFFECTS);
+        disk.write_skill(folder, EFFECTS);
         let mut rig = Rig::new(disk).await;
         let why =
             "warn: agent.skills: the skill tool comes with the workspace, which is not trusted, so";
         let how = "`harn-serve trust` trusts it";
         assert_eq!(
-            rig.play("x", acts()).await,
+            rig.run_turn("x", acts()).await,
             [
                 "0: matched by metadata: []".to_owned(),
                 "0: + tool (wanted)".to_owned(),
@@ -40,7 +40,7 @@ async fn untrusted_workspace_runs_no_hook_or_server() {
             ],
             "{folder}"
         );
-        assert!(!rig.disk.at(folder).join("ran").exists());
+        assert!(!rig.disk.path(folder).join("ran").exists());
         // Unbinding servers that were never bound is harmless.
         assert_eq!(*rig.servers.0.lock().unwrap(), ["unbind tool"]);
     }
@@ -53,15 +53,15 @@ async fn trusted_hooks_ask_before_they_run() {
         ("home/.harn/skills/tool", false),
     ] {
         let disk = Disk::new();
-        disk.skill(folder, EFFECTS);
-        let folder = disk.at(folder);
+        disk.write_skill(folder, EFFECTS);
+        let folder = disk.path(folder);
         let mut rig = Rig::with(disk, SkillMatching::default(), trusted).await;
         let line = format!(
             "HARN_SKILL_DIR='{}'; touch \"${{HARN_SKILL_DIR}}/ran\"",
             folder.display()
         );
         assert_eq!(
-            rig.play("x", acts()).await,
+            rig.run_turn("x", acts()).await,
             [
                 "0: matched by metadata: []".to_owned(),
                 "0: + tool (wanted)".to_owned(),
@@ -83,14 +83,14 @@ async fn trusted_hooks_ask_before_they_run() {
 #[tokio::test]
 async fn closed_session_unbinds_skill_servers() {
     let disk = Disk::new();
-    disk.skill(
+    disk.write_skill(
         "home/.harn/skills/tool",
         "mcp_servers: {db: {command: x}}\n",
     );
     let mut rig = Rig::new(disk).await;
-    rig.play("x", vec![Act::Activate("tool")]).await;
+    rig.run_turn("x", vec![Act::Activate("tool")]).await;
     rig.reopen().await;
-    rig.play("x", vec![]).await;
+    rig.run_turn("x", vec![]).await;
     let bound = rig.servers.0.lock().unwrap().clone();
     assert_eq!(bound, ["bind tool: db", "unbind tool", "bind tool: db"]);
 }
@@ -98,21 +98,21 @@ async fn closed_session_unbinds_skill_servers() {
 #[tokio::test]
 async fn skill_servers_follow_the_trust_in_the_workspace() {
     let disk = Disk::new();
-    disk.skill(
+    disk.write_skill(
         "home/ws/.harn/skills/tool",
         "mcp_servers:\n  db: {command: serve}\n",
     );
     let mut rig = Rig::new(disk).await;
-    rig.play("x", vec![Act::Activate("tool")]).await;
+    rig.run_turn("x", vec![Act::Activate("tool")]).await;
     let told = |rig: &Rig| std::mem::take(&mut *rig.servers.0.lock().unwrap());
     assert_eq!(told(&rig), Vec::<String>::new());
     rig.trust(true);
-    rig.play("x", Vec::new()).await;
+    rig.run_turn("x", Vec::new()).await;
     assert_eq!(told(&rig), ["bind tool: db"]);
     // Nothing changed, so nothing is bound or unbound.
-    rig.play("x", Vec::new()).await;
+    rig.run_turn("x", Vec::new()).await;
     assert_eq!(told(&rig), Vec::<String>::new());
     rig.trust(false);
-    rig.play("x", Vec::new()).await;
+    rig.run_turn("x", Vec::new()).await;
     assert_eq!(told(&rig), ["unbind tool"]);
 }

@@ -28,11 +28,11 @@ struct FakeHost {
 impl FakeHost {
     fn with(ids: &[&str]) -> Self {
         let host = Self::default();
-        host.list(ids);
+        host.set_listed(ids);
         host
     }
 
-    fn list(&self, ids: &[&str]) {
+    fn set_listed(&self, ids: &[&str]) {
         let listed = ids.iter().map(|id| SkillRef {
             id: (*id).to_owned(),
             name: id.rsplit('/').next().unwrap().to_owned(),
@@ -44,7 +44,7 @@ impl FakeHost {
         *self.listed.lock().unwrap() = listed.collect();
     }
 
-    async fn asked(&self, what: String) -> Result<(), HostError> {
+    async fn record_request(&self, what: String) -> Result<(), HostError> {
         self.asked.lock().unwrap().push(what);
         if self.silent {
             std::future::pending::<()>().await;
@@ -55,7 +55,7 @@ impl FakeHost {
         }
     }
 
-    fn take_asked(&self) -> Vec<String> {
+    fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 }
@@ -91,12 +91,12 @@ impl HostPort for FakeHost {
     }
 
     async fn list_skills(&self, _: &SessionId) -> Result<Vec<SkillRef>, HostError> {
-        self.asked("list".to_owned()).await?;
+        self.record_request("list".to_owned()).await?;
         Ok(self.listed.lock().unwrap().clone())
     }
 
     async fn fetch_skill(&self, _: &SessionId, id: &str) -> Result<HostSkill, HostError> {
-        self.asked(format!("fetch {id}")).await?;
+        self.record_request(format!("fetch {id}")).await?;
         if self.fetches_nothing {
             std::future::pending::<()>().await;
         }
@@ -130,7 +130,7 @@ impl HostPort for FakeHost {
             request.prompt,
             names.join(" ")
         );
-        self.asked(what).await?;
+        self.record_request(what).await?;
         match self.refuses_to_rank {
             true => Err(HostError::Denied("no".to_owned())),
             false => Ok(self.matches.clone()),
@@ -140,7 +140,7 @@ impl HostPort for FakeHost {
 
 async fn rig(host: FakeHost, strategy: SkillMatchStrategy) -> (Rig, Arc<FakeHost>) {
     let disk = Disk::new();
-    disk.skill("home/ws/.harn/skills/local", "description: here\n");
+    disk.write_skill("home/ws/.harn/skills/local", "description: here\n");
     let matching = SkillMatching {
         strategy,
         ..SkillMatching::default()
@@ -169,39 +169,40 @@ async fn host_skills_are_the_weakest_layer_and_fetched_on_use() {
     let host = FakeHost::with(&["acme/ops/review", "local"]);
     let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
     assert_eq!(
-        rig.play("x", vec![Act::Iterate]).await,
+        rig.run_turn("x", vec![Act::Iterate]).await,
         ["0: matched by metadata: []"]
     );
-    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(host.take_requests(), ["list"]);
     assert_eq!(commands(&rig), ["acme:ops:review", "local"]);
     let shadowed = rig.skills().registry().shadowed().to_vec();
     assert_eq!(shadowed.len(), 1);
     assert_eq!(shadowed[0].id, "local");
 
     assert_eq!(
-        rig.play("/acme:ops:review now", vec![Act::SayPrompt]).await,
+        rig.run_turn("/acme:ops:review now", vec![Act::SayPrompt])
+            .await,
         [
             "0: + review = acme/ops/review (the user typed /acme:ops:review)",
             "scope review = acme/ops/review: git",
             "says \"Body of acme/ops/review: now ${HARN_SKILL_DIR}\"",
         ]
     );
-    assert_eq!(host.take_asked(), ["fetch acme/ops/review"]);
+    assert_eq!(host.take_requests(), ["fetch acme/ops/review"]);
 }
 
 #[tokio::test]
 async fn update_notification_requests_the_list_again() {
     let (mut rig, host) = rig(FakeHost::with(&["one"]), SkillMatchStrategy::Metadata).await;
-    rig.play("x", vec![]).await;
-    host.list(&["two"]);
-    rig.play("x", vec![]).await;
-    assert_eq!(host.take_asked(), ["list"]);
+    rig.run_turn("x", vec![]).await;
+    host.set_listed(&["two"]);
+    rig.run_turn("x", vec![]).await;
+    assert_eq!(host.take_requests(), ["list"]);
     assert_eq!(commands(&rig), ["local", "one"]);
 
-    rig.session.skills_updated();
-    rig.session.skills_updated();
-    rig.play("x", vec![Act::Iterate]).await;
-    assert_eq!(host.take_asked(), ["list"]);
+    rig.session.notify_skills_updated();
+    rig.session.notify_skills_updated();
+    rig.run_turn("x", vec![Act::Iterate]).await;
+    assert_eq!(host.take_requests(), ["list"]);
     assert_eq!(commands(&rig), ["local", "two"]);
 }
 
@@ -212,7 +213,7 @@ async fn failed_host_list_leaves_the_other_skills() {
         ..FakeHost::default()
     };
     let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
-    let told = rig.play("x", vec![]).await;
+    let told = rig.run_turn("x", vec![]).await;
     assert_eq!(
         told,
         [
@@ -221,8 +222,8 @@ async fn failed_host_list_leaves_the_other_skills() {
         ]
     );
     // The warning is logged once, and the list is not requested at each turn.
-    assert_eq!(rig.play("x", vec![]).await.len(), 1);
-    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(rig.run_turn("x", vec![]).await.len(), 1);
+    assert_eq!(host.take_requests(), ["list"]);
     assert_eq!(commands(&rig), ["local"]);
 }
 
@@ -235,7 +236,7 @@ async fn silent_host_delays_a_turn_by_its_deadlines() {
     let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
     // Two deadlines of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(11);
-    let told = tokio::time::timeout(patience, rig.play("here", vec![])).await;
+    let told = tokio::time::timeout(patience, rig.run_turn("here", vec![])).await;
     let told = told.unwrap();
     assert_eq!(
         told[..2],
@@ -254,15 +255,15 @@ async fn invalid_ids_are_not_slash_commands() {
         SkillMatchStrategy::Metadata,
     )
     .await;
-    let told = rig.play("x", vec![Act::Load("two words", "a")]).await;
+    let told = rig.run_turn("x", vec![Act::Load("two words", "a")]).await;
     assert!(
         told[0].contains("\"two words\" is no slash command"),
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
     // An unusable skill is reported once, however often the host lists it.
-    rig.session.skills_updated();
-    let again = rig.play("x", vec![]).await;
+    rig.session.notify_skills_updated();
+    let again = rig.run_turn("x", vec![]).await;
     assert!(
         !again.iter().any(|line| line.contains("without an id")),
         "{again:?}"
@@ -283,7 +284,7 @@ async fn fetch_reveals_that_a_skill_is_for_people_only() {
     )
     .await;
     let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
-    let told = rig.play("closed", acts).await;
+    let told = rig.run_turn("closed", acts).await;
     // It is the best match, but nothing is activated.
     assert!(
         told[0].starts_with("0: matched by metadata: [closed "),
@@ -305,14 +306,14 @@ async fn host_can_rank_skills() {
     let (mut rig, host) = rig(host, SkillMatchStrategy::Embedding).await;
     // A candidate without a usable score may still be chosen; equal scores keep the host's order.
     assert_eq!(
-        rig.play("go", vec![]).await,
+        rig.run_turn("go", vec![]).await,
         [
             "0: matched by embedding: [local 0.00 (host match), acme/review 0.00 (host match)]",
             "0: + local (host match)",
         ]
     );
     assert_eq!(
-        host.take_asked(),
+        host.take_requests(),
         [
             "list",
             "fetch acme/review",
@@ -321,7 +322,12 @@ async fn host_can_rank_skills() {
     );
 }
 
-fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> SkillToMatch {
+fn skill_to_match(
+    name: &str,
+    description: &str,
+    when_to_use: &str,
+    paths: &[&str],
+) -> SkillToMatch {
     SkillToMatch {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -344,7 +350,7 @@ async fn host_ranking_request_has_the_listed_or_fetched_fields() {
     }
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     assert_eq!(
-        rig.play("go", vec![Act::Deactivate("ship")]).await,
+        rig.run_turn("go", vec![Act::Deactivate("ship")]).await,
         [
             "0: matched by host: [acme/ship 1.00 (host match)]",
             "0: + ship = acme/ship (host match)",
@@ -355,16 +361,16 @@ async fn host_ranking_request_has_the_listed_or_fetched_fields() {
     assert_eq!(
         *host.candidates.lock().unwrap(),
         [
-            to_match("listed", "From afar: acme/listed", "To list", &["list/**"]),
-            to_match("acme/local", "From afar: acme/local", "", &[]),
-            to_match("ship", "From afar: acme/ship", "To ship", &["infra/**"]),
-            to_match("local", "here", "", &[]),
-            to_match("odd", "From afar: odd", "", &[]),
+            skill_to_match("listed", "From afar: acme/listed", "To list", &["list/**"]),
+            skill_to_match("acme/local", "From afar: acme/local", "", &[]),
+            skill_to_match("ship", "From afar: acme/ship", "To ship", &["infra/**"]),
+            skill_to_match("local", "here", "", &[]),
+            skill_to_match("odd", "From afar: odd", "", &[]),
         ]
     );
     // Fields in the list are not fetched, and nothing is fetched twice.
     assert_eq!(
-        host.take_asked(),
+        host.take_requests(),
         [
             "list",
             "fetch acme/local",
@@ -373,9 +379,9 @@ async fn host_ranking_request_has_the_listed_or_fetched_fields() {
             "match host \"go\" listed acme/local ship local odd",
         ]
     );
-    rig.play("again", vec![]).await;
+    rig.run_turn("again", vec![]).await;
     assert_eq!(
-        host.take_asked(),
+        host.take_requests(),
         ["match host \"again\" listed acme/local ship local odd"]
     );
 }
@@ -389,14 +395,14 @@ async fn missing_cards_delay_one_turn_by_one_deadline() {
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     // One deadline of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(6);
-    let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
+    let played = tokio::time::timeout(patience, rig.run_turn("go", vec![])).await;
     played.unwrap();
     assert_eq!(
-        host.take_asked(),
+        host.take_requests(),
         ["list", "fetch one", "match host \"go\" local one two"]
     );
-    rig.play("go", vec![]).await;
-    assert_eq!(host.take_asked(), ["match host \"go\" local one two"]);
+    rig.run_turn("go", vec![]).await;
+    assert_eq!(host.take_requests(), ["match host \"go\" local one two"]);
 }
 
 #[tokio::test]
@@ -404,16 +410,16 @@ async fn skill_is_deactivated_under_its_activation_name() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![candidate("review", 1.0)];
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
-    let told = rig.play("go", vec![]).await;
+    let told = rig.run_turn("go", vec![]).await;
     assert_eq!(told[1], "0: + review = acme/review (host match)");
     // Another skill takes the name; the session is reopened; then both are removed.
-    host.list(&["acme/review", "other/review"]);
-    rig.session.skills_updated();
-    rig.play("go", vec![]).await;
+    host.set_listed(&["acme/review", "other/review"]);
+    rig.session.notify_skills_updated();
+    rig.run_turn("go", vec![]).await;
     rig.reopen().await;
     rig.session.set_host(host.clone());
-    host.list(&[]);
-    let told = rig.play("go", vec![]).await;
+    host.set_listed(&[]);
+    let told = rig.run_turn("go", vec![]).await;
     assert!(
         told.contains(&"0: - review = acme/review".to_owned()),
         "{told:?}"
@@ -427,7 +433,7 @@ async fn failed_ranking_is_reported_and_replaced() {
         ..FakeHost::default()
     };
     let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
-    let told = rig.play("local", vec![]).await;
+    let told = rig.run_turn("local", vec![]).await;
     assert_eq!(
         told[1..],
         [
@@ -447,7 +453,7 @@ async fn refused_ranking_is_reported_with_the_reason() {
     };
     let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
     assert_eq!(
-        rig.play("x", vec![]).await,
+        rig.run_turn("x", vec![]).await,
         [
             "warn: agent.skill_match: the host refused to rank the skills: \"no\"; \
              they are ranked by metadata instead",
@@ -463,20 +469,20 @@ async fn host_is_not_asked_to_rank_a_slash_command() {
         ..FakeHost::default()
     };
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
-    assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
-    assert_eq!(host.take_asked(), ["list"]);
+    assert_eq!(rig.run_turn("/mode local", vec![]).await, [""; 0]);
+    assert_eq!(host.take_requests(), ["list"]);
 }
 
 #[tokio::test]
 async fn ranking_without_a_host_is_reported() {
     let disk = Disk::new();
-    disk.skill("home/ws/.harn/skills/local", "");
+    disk.write_skill("home/ws/.harn/skills/local", "");
     let matching = SkillMatching {
         strategy: SkillMatchStrategy::Host,
         ..SkillMatching::default()
     };
     let mut rig = Rig::with(disk, matching, false).await;
-    let told = rig.play("x", vec![]).await;
+    let told = rig.run_turn("x", vec![]).await;
     assert_eq!(
         told,
         [

@@ -7,33 +7,34 @@ use crate::skills::rig::{Disk, Rig};
 /// The time limit of a wait, which only a failing test reaches.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-async fn until(rig: &mut Rig, names: &[&str]) {
-    let told = tokio::time::timeout(PATIENCE, rig.until_commands(names)).await;
+async fn wait_for_commands(rig: &mut Rig, names: &[&str]) {
+    let told = tokio::time::timeout(PATIENCE, rig.wait_for_commands(names)).await;
     told.unwrap_or_else(|_| panic!("never told of {names:?}"));
 }
 
 #[tokio::test]
 async fn commands_follow_the_files() {
     let disk = Disk::new();
-    disk.skill("home/.harn/skills/first", "");
+    disk.write_skill("home/.harn/skills/first", "");
     let mut rig = Rig::new(disk).await;
-    until(&mut rig, &["first"]).await;
+    wait_for_commands(&mut rig, &["first"]).await;
     // In a directory that did not exist.
-    rig.disk.skill("home/ws/.harn/skills/second", "");
-    until(&mut rig, &["first", "second"]).await;
-    rig.disk.skill("home/ws/.harn/skills/third", "");
-    until(&mut rig, &["first", "second", "third"]).await;
+    rig.disk.write_skill("home/ws/.harn/skills/second", "");
+    wait_for_commands(&mut rig, &["first", "second"]).await;
+    rig.disk.write_skill("home/ws/.harn/skills/third", "");
+    wait_for_commands(&mut rig, &["first", "second", "third"]).await;
     // The card changes.
     rig.disk
-        .skill("home/ws/.harn/skills/second", "user_invocable: false\n");
-    until(&mut rig, &["first", "third"]).await;
+        .write_skill("home/ws/.harn/skills/second", "user_invocable: false\n");
+    wait_for_commands(&mut rig, &["first", "third"]).await;
     // With a manifest that did not exist.
-    rig.disk.skill("home/ws/own/fourth", "");
+    rig.disk.write_skill("home/ws/own/fourth", "");
     rig.disk
         .put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
-    until(&mut rig, &["first", "fourth", "third"]).await;
-    fs::remove_dir_all(rig.disk.at("home/ws/.harn")).unwrap();
-    until(&mut rig, &["first", "fourth"]).await;
-    rig.disk.skill("home/ws/.harn/packages/p/skills/fifth", "");
-    until(&mut rig, &["fifth", "first", "fourth"]).await;
+    wait_for_commands(&mut rig, &["first", "fourth", "third"]).await;
+    fs::remove_dir_all(rig.disk.path("home/ws/.harn")).unwrap();
+    wait_for_commands(&mut rig, &["first", "fourth"]).await;
+    rig.disk
+        .write_skill("home/ws/.harn/packages/p/skills/fifth", "");
+    wait_for_commands(&mut rig, &["fifth", "first", "fourth"]).await;
 }

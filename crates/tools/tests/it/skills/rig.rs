@@ -66,23 +66,23 @@ impl Disk {
         Self { _dir: dir, top }
     }
 
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.top.join(path)
     }
 
-    pub(crate) fn ws(&self) -> PathBuf {
-        self.at("home/ws")
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.path("home/ws")
     }
 
     /// Writes a file and creates its directory.
     pub(crate) fn put(&self, path: &str, text: &str) {
-        let path = self.at(path);
+        let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     /// Writes a skill into a directory; `more` adds lines to its front matter.
-    pub(crate) fn skill(&self, folder: &str, more: &str) {
+    pub(crate) fn write_skill(&self, folder: &str, more: &str) {
         let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
         let text = format!("---\nshort: The {name}\n{more}---\nText of {name}: $ARGUMENTS\n");
         self.put(&format!("{folder}/SKILL.md"), &text);
@@ -90,9 +90,9 @@ impl Disk {
 
     pub(crate) fn places(&self) -> SkillPlaces {
         SkillPlaces {
-            user: Some(self.at("home/.harn/skills")),
-            home: Some(self.at("home")),
-            system: vec![self.at("etc/skills"), self.at("config/skills")],
+            user: Some(self.path("home/.harn/skills")),
+            home: Some(self.path("home")),
+            system: vec![self.path("etc/skills"), self.path("config/skills")],
             ..SkillPlaces::default()
         }
     }
@@ -152,20 +152,24 @@ pub(crate) struct Kit {
 
 #[async_trait]
 impl Equipment for Kit {
-    fn skills_updated(&self) {
-        self.skills.host_changed();
+    fn notify_skills_updated(&self) {
+        self.skills.note_host_change();
     }
 
     fn commands(&self) -> Vec<SlashCommand> {
         self.skills.commands()
     }
 
-    fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
-        self.skills.command(prompt, agent)
+    fn agent_for_command(
+        &self,
+        prompt: &[ContentBlock],
+        agent: &Arc<dyn Agent>,
+    ) -> Option<Arc<dyn Agent>> {
+        self.skills.agent_for_command(prompt, agent)
     }
 
-    async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        self.skills.boundary(cx).await
+    async fn refresh_at_boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        self.skills.handle_boundary(cx).await
     }
 
     fn close(&self) {
@@ -246,7 +250,7 @@ impl Rig {
         });
         let mut config = HubConfig::new(
             agent.clone(),
-            Arc::new(JsonlStore::new(disk.at("state"))),
+            Arc::new(JsonlStore::new(disk.path("state"))),
             Arc::new(LateClock),
             Arc::new(CountedIds::default()),
             Arc::new(LocalHost::new()),
@@ -255,7 +259,7 @@ impl Rig {
         config.equip = kits.clone();
         let hub = Hub::new(config);
         let new = NewSession {
-            cwd: disk.ws(),
+            cwd: disk.workspace(),
             additional_directories: Vec::new(),
         };
         let session = hub.create(new).await.unwrap();
@@ -289,7 +293,7 @@ impl Rig {
     }
 
     /// Runs a turn and returns its events as lines.
-    pub(crate) async fn play(&mut self, prompt: &str, acts: Vec<Act>) -> Vec<String> {
+    pub(crate) async fn run_turn(&mut self, prompt: &str, acts: Vec<Act>) -> Vec<String> {
         self.agent.0.lock().unwrap().extend(acts);
         let blocks = vec![ContentBlock::text(prompt)];
         self.session.prompt(blocks, |_| ()).await.unwrap();
@@ -312,13 +316,13 @@ impl Rig {
                     }
                     return told;
                 }
-                told.extend(line(&envelope.event));
+                told.extend(format_event(&envelope.event));
             }
         }
     }
 
     /// Waits until the published slash commands have these names.
-    pub(crate) async fn until_commands(&mut self, names: &[&str]) {
+    pub(crate) async fn wait_for_commands(&mut self, names: &[&str]) {
         loop {
             let Ok(batch) = self.events.next().await else {
                 panic!("the session ended");
@@ -335,7 +339,7 @@ impl Rig {
 }
 
 /// Formats an event that the tests check.
-fn line(event: &AgentEvent) -> Option<String> {
+fn format_event(event: &AgentEvent) -> Option<String> {
     Some(match event {
         AgentEvent::SkillMatched(found) => {
             let candidates = found.candidates.iter();
@@ -358,19 +362,22 @@ fn line(event: &AgentEvent) -> Option<String> {
             skill_id,
             iteration,
             reason,
-        } => format!("{iteration}: + {skill_name}{} ({reason})", id(skill_id)),
+        } => format!(
+            "{iteration}: + {skill_name}{} ({reason})",
+            format_id(skill_id)
+        ),
         AgentEvent::SkillDeactivated {
             skill_name,
             skill_id,
             iteration,
-        } => format!("{iteration}: - {skill_name}{}", id(skill_id)),
+        } => format!("{iteration}: - {skill_name}{}", format_id(skill_id)),
         AgentEvent::SkillScopeTools {
             skill_name,
             skill_id,
             allowed_tools,
         } => {
             let tools = allowed_tools.join(" ");
-            format!("scope {skill_name}{}: {tools}", id(skill_id))
+            format!("scope {skill_name}{}: {tools}", format_id(skill_id))
         }
         AgentEvent::Log(record) => format!("{}: {}", record.level, record.message),
         AgentEvent::AgentMessageChunk { content, .. } => format!("says {content:?}"),
@@ -386,7 +393,7 @@ fn line(event: &AgentEvent) -> Option<String> {
 }
 
 /// Formats the id of a skill if it differs from its name.
-fn id(skill_id: &Option<String>) -> String {
+fn format_id(skill_id: &Option<String>) -> String {
     skill_id
         .as_ref()
         .map(|id| format!(" = {id}"))

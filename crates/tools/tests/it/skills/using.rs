@@ -12,12 +12,12 @@ fn disk() -> Disk {
          To $1 from ${HARN_SKILL_DIR} in ${HARN_SESSION_ID}: ${STAGE} $$",
     );
     disk.put("home/.harn/skills/mine/SKILL.md", "${STAGE} $ARGUMENTS");
-    disk.skill(
+    disk.write_skill(
         "home/ws/.harn/skills/secret",
         "disable_model_invocation: true\n",
     );
-    disk.skill("home/ws/.harn/skills/inner", "user_invocable: false\n");
-    disk.skill("home/ws/own/review", "");
+    disk.write_skill("home/ws/.harn/skills/inner", "user_invocable: false\n");
+    disk.write_skill("home/ws/own/review", "");
     disk.put(
         "home/ws/harn.toml",
         "[[skill.source]]\npath = 'own'\nnamespace = 'acme'\n",
@@ -28,7 +28,7 @@ fn disk() -> Disk {
 #[tokio::test]
 async fn each_invocable_skill_is_a_slash_command() {
     let mut rig = Rig::new(disk()).await;
-    rig.play("x", vec![]).await;
+    rig.run_turn("x", vec![]).await;
     let commands = rig.skills().commands();
     let commands: Vec<_> = commands
         .iter()
@@ -51,7 +51,7 @@ async fn each_invocable_skill_is_a_slash_command() {
 #[tokio::test]
 async fn slash_command_sends_the_skill_text_to_the_agent() {
     let mut rig = Rig::new(disk()).await;
-    let folder = rig.disk.at("home/ws/.harn/skills/deploy");
+    let folder = rig.disk.path("home/ws/.harn/skills/deploy");
     // A skill of the workspace cannot read the environment.
     let said = format!(
         "says {:?}",
@@ -61,36 +61,36 @@ async fn slash_command_sends_the_skill_text_to_the_agent() {
         )
     );
     assert_eq!(
-        rig.play("/deploy 'two words' $1", vec![Act::SayPrompt])
+        rig.run_turn("/deploy 'two words' $1", vec![Act::SayPrompt])
             .await,
         ["0: + deploy (the user typed /deploy)", said.as_str()]
     );
     assert_eq!(
-        rig.play("/mine a  b", vec![Act::SayPrompt]).await,
+        rig.run_turn("/mine a  b", vec![Act::SayPrompt]).await,
         ["0: + mine (the user typed /mine)", "says \"prod a  b\"",]
     );
     assert_eq!(
-        rig.play("/acme:review now", vec![Act::SayPrompt]).await,
+        rig.run_turn("/acme:review now", vec![Act::SayPrompt]).await,
         [
             "0: + review = acme/review (the user typed /acme:review)",
             "says \"Text of review: now\\n\"",
         ]
     );
     // A skill that was just written.
-    rig.disk.skill("home/ws/.harn/skills/fresh", "");
-    let told = rig.play("/fresh air", vec![Act::SayPrompt]).await;
+    rig.disk.write_skill("home/ws/.harn/skills/fresh", "");
+    let told = rig.run_turn("/fresh air", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"Text of fresh: air\\n\"");
     // Not a slash command, so an ordinary prompt.
-    let told = rig.play("/inner now", vec![Act::SayPrompt]).await;
+    let told = rig.run_turn("/inner now", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"/inner now\"");
 }
 
 #[tokio::test]
 async fn removed_skill_is_not_a_slash_command() {
     let mut rig = Rig::new(disk()).await;
-    rig.play("x", vec![]).await;
-    std::fs::remove_file(rig.disk.at("home/ws/.harn/skills/deploy/SKILL.md")).unwrap();
-    let told = rig.play("/deploy now", vec![Act::SayPrompt]).await;
+    rig.run_turn("x", vec![]).await;
+    std::fs::remove_file(rig.disk.path("home/ws/.harn/skills/deploy/SKILL.md")).unwrap();
+    let told = rig.run_turn("/deploy now", vec![Act::SayPrompt]).await;
     assert_eq!(told, ["says \"/deploy now\""]);
 }
 
@@ -103,7 +103,7 @@ async fn model_can_load_only_permitted_skills() {
         Act::Load("nothing", ""),
     ];
     assert_eq!(
-        rig.play("x", acts).await,
+        rig.run_turn("x", acts).await,
         [
             "0: matched by metadata: []",
             "0: + review = acme/review (loaded by the model)",

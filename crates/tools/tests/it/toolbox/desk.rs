@@ -44,7 +44,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Creates a host that lends tools with these names, which take an `n`.
-    pub(crate) fn lending(names: &[&str]) -> Arc<Self> {
+    pub(crate) fn with_tools(names: &[&str]) -> Arc<Self> {
         let offers = HostOffers {
             tools: true,
             ..HostOffers::default()
@@ -55,7 +55,7 @@ impl Desk {
     }
 
     /// Creates a host that edits files.
-    pub(crate) fn editing(text: &str) -> Arc<Self> {
+    pub(crate) fn with_editor_text(text: &str) -> Arc<Self> {
         let offers = HostOffers {
             read_text: true,
             write_text: true,
@@ -67,7 +67,7 @@ impl Desk {
     }
 
     /// Creates a host without a terminal that runs commands over its bridge.
-    pub(crate) fn executing() -> Arc<Self> {
+    pub(crate) fn with_exec() -> Arc<Self> {
         let offers = HostOffers {
             tools: true,
             ..HostOffers::default()

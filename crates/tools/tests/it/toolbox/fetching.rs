@@ -9,10 +9,10 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::toolbox::rig::{Rig, Turn, allowed, assert_failed, shown};
+use crate::toolbox::rig::{Rig, Turn, allow_with, assert_failed, shown_text};
 
 /// Starts a server with a few paths; returns its address and the paths that were requested.
-async fn server() -> (String, Arc<Mutex<Vec<String>>>) {
+async fn start_server() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -56,10 +56,10 @@ async fn fetch(rig: &mut Rig, url: String) -> Turn {
 
 #[tokio::test]
 async fn fetch_asks_and_shows_the_text() {
-    let (server, asked) = server().await;
+    let (server, asked) = start_server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/text#part")).await;
-    let ask = turn.asked().unwrap();
+    let ask = turn.permission_question().unwrap();
     let receipt = ask.policy_decision.as_ref().unwrap();
     assert_eq!(receipt.action, PolicyAction::Ask);
     assert_eq!(receipt.context.capabilities, ["network.fetch"]);
@@ -72,7 +72,7 @@ async fn fetch_asks_and_shows_the_text() {
     assert_eq!(call.kind, Some(ToolKind::Fetch));
     assert_eq!(call.title, Some(format!("Fetch {server}/text")));
     assert_eq!(end.executor, Some(ToolExecutor::HarnBuiltin));
-    assert_eq!(shown(end), "```\nhello\n```\n");
+    assert_eq!(shown_text(end), "```\nhello\n```\n");
     assert_eq!(end.raw_output.as_ref().unwrap()["status"], 200);
     assert_eq!(*asked.lock().unwrap(), ["/text"]);
 
@@ -90,12 +90,12 @@ async fn fetch_asks_and_shows_the_text() {
 
 #[tokio::test]
 async fn fetch_bounds_answers_and_rejects_binary_ones() {
-    let (server, _) = server().await;
+    let (server, _) = start_server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/long")).await;
     let (_, end) = turn.only_call();
     assert_eq!(end.raw_output.as_ref().unwrap()["truncated"], true);
-    assert!(shown(end).ends_with("\nThese are its first 65536 bytes.\n"));
+    assert!(shown_text(end).ends_with("\nThese are its first 65536 bytes.\n"));
     let failed = ErrorCategory::ToolError;
     for (path, category, words) in [
         ("/image", failed, "\"image/png\", not text"),
@@ -112,9 +112,13 @@ async fn fetch_bounds_answers_and_rejects_binary_ones() {
         assert_failed(&turn, category, words);
     }
     let turn = fetch(&mut rig, format!("{server}/none")).await;
-    assert!(turn.said().contains("<p>gone"), "{}", turn.said());
+    assert!(
+        turn.agent_text().contains("<p>gone"),
+        "{}",
+        turn.agent_text()
+    );
     let turn = fetch(&mut rig, format!("{server}/near")).await;
-    assert_eq!(shown(turn.only_call().1), "```\nhello\n```\n");
+    assert_eq!(shown_text(turn.only_call().1), "```\nhello\n```\n");
 
     let never = json!({"url": format!("{server}/never"), "timeout_ms": 50});
     let turn = rig.call_allowed("fetch", never).await;
@@ -136,12 +140,12 @@ async fn invalid_url_fails_without_a_question() {
     ] {
         let turn = rig.call("fetch", json!({"url": url})).await;
         assert_failed(&turn, unfit, words);
-        assert!(!turn.said().contains("hunter2"));
+        assert!(!turn.agent_text().contains("hunter2"));
     }
     let secret = json!({"url": "http://ada:hunter2@127.0.0.1:1/"});
     let first = json!({"url": "http://127.0.0.1:1/"});
     let turn = rig
-        .call_answered("fetch", first.clone(), allowed(Some(secret)))
+        .call_answered("fetch", first.clone(), allow_with(Some(secret)))
         .await;
     assert_failed(&turn, unfit, "a user or a password");
     let turn = rig.call_allowed("fetch", first).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::toolbox::{
     desk::Desk,
-    rig::{Rig, Turn, allowed, assert_failed, shown},
+    rig::{Rig, Turn, allow_with, assert_failed, shown_text},
 };
 
 fn diff(turn: &Turn) -> (Option<String>, String) {
@@ -25,21 +25,24 @@ async fn edit_is_shown_asked_about_and_made() {
     let turn = rig.call_allowed("edit_file", edit).await;
     let (call, end) = turn.only_call();
     assert_eq!(call.title.as_deref(), Some("Edit a.txt"));
-    assert_eq!(turn.asked().unwrap().tool_call.content.len(), 1);
+    assert_eq!(
+        turn.permission_question().unwrap().tool_call.content.len(),
+        1
+    );
     assert_eq!(end.status, ToolCallStatus::Completed);
     let expected = (
         Some("one\ntwo\nthree\n".to_owned()),
         "one\n2\nthree\n".to_owned(),
     );
     assert_eq!(diff(&turn), expected);
-    assert_eq!(rig.get("a.txt").unwrap(), "one\n2\nthree\n");
+    assert_eq!(rig.read_file("a.txt").unwrap(), "one\n2\nthree\n");
 
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -2,2 +2,3 @@\n 2\n three\n+four\n";
     let turn = rig
         .call_allowed("edit_file", json!({"path": "a.txt", "patch": patch}))
         .await;
     assert_eq!(diff(&turn).1, "one\n2\nthree\nfour\n");
-    assert_eq!(rig.get("a.txt").unwrap(), "one\n2\nthree\nfour\n");
+    assert_eq!(rig.read_file("a.txt").unwrap(), "one\n2\nthree\nfour\n");
 }
 
 #[tokio::test]
@@ -97,7 +100,7 @@ async fn impossible_edit_fails_without_a_question() {
         let turn = rig.call("edit_file", edit).await;
         assert_failed(&turn, category, words);
     }
-    assert_eq!(rig.get("a.txt").unwrap(), "one\none\n");
+    assert_eq!(rig.read_file("a.txt").unwrap(), "one\none\n");
 }
 
 #[tokio::test]
@@ -106,15 +109,15 @@ async fn edit_uses_the_arguments_of_the_answer() {
     let edit = json!({"path": "a.txt", "old_text": "one", "new_text": "1"});
     let other = json!({"path": "b.txt", "old_text": "two", "new_text": "2"});
     let turn = rig
-        .call_answered("edit_file", edit.clone(), allowed(Some(other)))
+        .call_answered("edit_file", edit.clone(), allow_with(Some(other)))
         .await;
     assert_eq!(diff(&turn), (Some("two\n".to_owned()), "2\n".to_owned()));
-    assert_eq!(rig.get("a.txt").unwrap(), "one\n");
-    assert_eq!(rig.get("b.txt").unwrap(), "2\n");
+    assert_eq!(rig.read_file("a.txt").unwrap(), "one\n");
+    assert_eq!(rig.read_file("b.txt").unwrap(), "2\n");
 
     let elsewhere = json!({"path": "../c.txt", "old_text": "one", "new_text": "1"});
     let turn = rig
-        .call_answered("edit_file", edit, allowed(Some(elsewhere)))
+        .call_answered("edit_file", edit, allow_with(Some(elsewhere)))
         .await;
     assert_failed(
         &turn,
@@ -126,7 +129,7 @@ async fn edit_uses_the_arguments_of_the_answer() {
 #[tokio::test]
 async fn diff_shows_what_the_client_saved() {
     let mut rig = Rig::new(&[("a.txt", "on disk")]).await;
-    let desk = Desk::editing("unsaved\n");
+    let desk = Desk::with_editor_text("unsaved\n");
     rig.session.set_host(desk.clone());
     let turn = rig
         .call_allowed("write_file", json!({"path": "a.txt", "content": "new   "}))
@@ -137,27 +140,35 @@ async fn diff_shows_what_the_client_saved() {
     );
     let (_, end) = turn.only_call();
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
-    assert!(shown(end).contains("saved it otherwise"), "{}", shown(end));
+    assert!(
+        shown_text(end).contains("saved it otherwise"),
+        "{}",
+        shown_text(end)
+    );
     let turn = rig
         .call_allowed("write_file", json!({"path": "a.txt", "content": "plain\n"}))
         .await;
-    assert_eq!(shown(turn.only_call().1), "");
-    assert_eq!(rig.get("a.txt").unwrap(), "on disk", "the client has it");
+    assert_eq!(shown_text(turn.only_call().1), "");
+    assert_eq!(
+        rig.read_file("a.txt").unwrap(),
+        "on disk",
+        "the client has it"
+    );
 }
 
 #[tokio::test]
 async fn file_is_read_one_page_at_a_time() {
     let long: String = (1..=3000).map(|n| format!("line {n}\n")).collect();
     let mut rig = Rig::new(&[("long.txt", &long)]).await;
-    std::fs::write(rig.at("binary"), b"a\0b").unwrap();
+    std::fs::write(rig.path("binary"), b"a\0b").unwrap();
     let turn = rig.call("read_file", json!({"path": "long.txt"})).await;
-    let text = shown(turn.only_call().1);
+    let text = shown_text(turn.only_call().1);
     assert!(
         text.contains("\nline 2000\n```\n\nThese are lines 1 to 2000 of 3000; the next is 2001.\n")
     );
     let page = json!({"path": "long.txt", "line": 2999, "lines": 1});
     let turn = rig.call("read_file", page).await;
-    assert!(shown(turn.only_call().1).starts_with("```\nline 2999\n```\n"));
+    assert!(shown_text(turn.only_call().1).starts_with("```\nline 2999\n```\n"));
     let turn = rig.call("read_file", json!({"path": "binary"})).await;
     assert_failed(&turn, ErrorCategory::ToolError, "this is a binary file");
     let turn = rig.call("read_file", json!({"path": "/etc/passwd"})).await;
@@ -178,13 +189,13 @@ async fn files_are_listed_and_found() {
     ])
     .await;
     let turn = rig.call("list_files", json!({})).await;
-    assert_eq!(turn.said(), r#"["src/"]"#);
+    assert_eq!(turn.agent_text(), r#"["src/"]"#);
     assert_eq!(
         turn.only_call().0.title.as_deref(),
         Some("List the workspace")
     );
     let turn = rig.call("list_files", json!({"path": "src"})).await;
-    assert_eq!(turn.said(), r#"["deep/","lib.rs"]"#);
+    assert_eq!(turn.agent_text(), r#"["deep/","lib.rs"]"#);
     let turn = rig.call("list_files", json!({"path": "none"})).await;
     assert_failed(&turn, ErrorCategory::ToolError, "cannot be read");
     let turn = rig.call("list_files", json!({"path": ".."})).await;
@@ -196,19 +207,19 @@ async fn files_are_listed_and_found() {
 
     let turn = rig.call("glob", json!({"pattern": "**/*"})).await;
     assert_eq!(
-        turn.said(),
+        turn.agent_text(),
         r#"{"files":["src/deep/pear.rs","src/lib.rs"],"more":false}"#
     );
     let turn = rig
         .call("glob", json!({"pattern": "**/*", "limit": 1}))
         .await;
-    assert!(shown(turn.only_call().1).ends_with("These are the first 1; there are more.\n"));
+    assert!(shown_text(turn.only_call().1).ends_with("These are the first 1; there are more.\n"));
     let turn = rig.call("glob", json!({"pattern": "/etc/*"})).await;
     assert_failed(&turn, ErrorCategory::ToolError, "absolute path");
 
     let turn = rig.call("grep", json!({"pattern": "ap+le"})).await;
     assert_eq!(
-        shown(turn.only_call().1),
+        shown_text(turn.only_call().1),
         "- `src/lib.rs:1` — `pub fn apple() {}`\n"
     );
     let turn = rig
@@ -216,5 +227,9 @@ async fn files_are_listed_and_found() {
         .await;
     let (call, end) = turn.only_call();
     assert_eq!(call.raw_input, json!({"query": "where is the apple?"}));
-    assert!(shown(end).starts_with("- `src/lib.rs:1`"), "{}", shown(end));
+    assert!(
+        shown_text(end).starts_with("- `src/lib.rs:1`"),
+        "{}",
+        shown_text(end)
+    );
 }

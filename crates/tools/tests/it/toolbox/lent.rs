@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::toolbox::{
     desk::{Answer, Desk},
-    rig::{Rig, allowed, assert_failed, shown},
+    rig::{Rig, allow_with, assert_failed, shown_text},
 };
 
 async fn rig(names: &[&str]) -> (Rig, std::sync::Arc<Desk>) {
     let rig = Rig::new(&[]).await;
-    let desk = Desk::lending(names);
+    let desk = Desk::with_tools(names);
     rig.session.set_host(desk.clone());
     (rig, desk)
 }
@@ -35,7 +35,7 @@ async fn lent_tool_is_reported_asked_about_and_called() {
     assert_eq!(end.status, ToolCallStatus::Completed);
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
     assert_eq!(end.raw_output, Some(json!({"done": true})));
-    assert_eq!(shown(end), "```json\n{\n  \"done\": true\n}\n```\n");
+    assert_eq!(shown_text(end), "```json\n{\n  \"done\": true\n}\n```\n");
     assert_eq!(
         *desk.called.lock().unwrap(),
         [("lint".to_owned(), json!({"n": 1}))]
@@ -71,17 +71,17 @@ async fn invalid_arguments_do_not_reach_the_host() {
     ] {
         let turn = rig.call("lint", arguments).await;
         assert_failed(&turn, ErrorCategory::SchemaValidation, words);
-        assert!(turn.said().contains(words));
-        assert!(!turn.said().contains("hunter2"));
+        assert!(turn.agent_text().contains(words));
+        assert!(!turn.agent_text().contains("hunter2"));
         assert_eq!(turn.only_call().1.executor, None);
     }
     let turn = rig
-        .call_answered("lint", json!({"n": 1}), allowed(Some(json!({"n": []}))))
+        .call_answered("lint", json!({"n": 1}), allow_with(Some(json!({"n": []}))))
         .await;
     assert_failed(&turn, ErrorCategory::SchemaValidation, "not an array");
     assert!(desk.called.lock().unwrap().is_empty());
 
-    let other = allowed(Some(json!({"n": 7})));
+    let other = allow_with(Some(json!({"n": 7})));
     rig.call_answered("lint", json!({"n": 1}), other).await;
     assert_eq!(
         *desk.called.lock().unwrap(),
@@ -115,13 +115,13 @@ async fn failed_host_tool_has_the_error_category_of_its_cause() {
 async fn cancelled_turn_does_not_wait_for_the_host() {
     let (mut rig, desk) = rig(&["lint"]).await;
     *desk.result.lock().unwrap() = Answer::Never;
-    let turn = rig.begin("lint {\"n\": 1}").await;
+    let turn = rig.start_turn("lint {\"n\": 1}").await;
     let asked = rig
-        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
-    let ask = asked.asked().unwrap().ask_id.clone();
-    rig.session.answer(ask, allowed(None)).await;
-    rig.until(|event| matches!(event, AgentEvent::ToolCallUpdate(_)))
+    let ask = asked.permission_question().unwrap().ask_id.clone();
+    rig.session.answer(ask, allow_with(None)).await;
+    rig.collect_until(|event| matches!(event, AgentEvent::ToolCallUpdate(_)))
         .await;
     rig.session.cancel(turn).await;
     let end = rig.finish().await;
@@ -130,8 +130,8 @@ async fn cancelled_turn_does_not_wait_for_the_host() {
 
     // Nor while the host is asked for its tools.
     *desk.tools.lock().unwrap() = Answer::Never;
-    let turn = rig.begin("lint {\"n\": 1}").await;
-    rig.until(|event| matches!(event, AgentEvent::TurnStarted(_)))
+    let turn = rig.start_turn("lint {\"n\": 1}").await;
+    rig.collect_until(|event| matches!(event, AgentEvent::TurnStarted(_)))
         .await;
     rig.session.cancel(turn).await;
     let end = rig.finish().await;
@@ -157,9 +157,9 @@ async fn silent_host_delays_only_its_own_turn() {
     *desk.tools.lock().unwrap() = Answer::Never;
     #[expect(clippy::disallowed_methods, reason = "a paused clock is ours")]
     let begun = tokio::time::Instant::now();
-    rig.begin("glob {\"pattern\": \"*\"}").await;
+    rig.start_turn("glob {\"pattern\": \"*\"}").await;
     // Another session is not delayed.
-    let first = rig.another().await;
+    let first = rig.switch_session().await;
     rig.call("glob", json!({"pattern": "*"})).await;
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
 
@@ -186,12 +186,12 @@ async fn silent_host_delays_only_its_own_turn() {
 #[tokio::test]
 async fn worker_uses_the_host_tools_of_its_session() {
     let (mut rig, desk) = rig(&["lint"]).await;
-    rig.begin("worker: lint {\"n\": 1}").await;
+    rig.start_turn("worker: lint {\"n\": 1}").await;
     let asked = rig
-        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
-    let ask = asked.asked().unwrap().ask_id.clone();
-    rig.session.answer(ask, allowed(None)).await;
+    let ask = asked.permission_question().unwrap().ask_id.clone();
+    rig.session.answer(ask, allow_with(None)).await;
     let turn = rig.finish().await;
     assert!(turn.changes().is_empty(), "told at the session's own turn");
     assert_eq!(asked.changes().len(), 1);

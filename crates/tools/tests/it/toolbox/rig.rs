@@ -67,11 +67,11 @@ struct Caller;
 
 impl Caller {
     async fn act(&self, cx: &TurnContext, line: &str) -> Result<(), AgentError> {
-        let toolbox = Toolbox::of(cx).ok_or_else(|| AgentError::failed("no toolbox"))?;
+        let toolbox = Toolbox::from_turn(cx).ok_or_else(|| AgentError::failed("no toolbox"))?;
         let (name, arguments) = line.split_once(' ').unwrap_or((line, "null"));
         let said = match name {
             "visible" => {
-                let names = toolbox.visible().into_iter().map(|tool| tool.name);
+                let names = toolbox.visible_tools().into_iter().map(|tool| tool.name);
                 Ok(names.collect::<Vec<_>>().join(" "))
             }
             "shell" => toolbox
@@ -100,7 +100,7 @@ impl Agent for Caller {
         let prompt = cx.prompt_text();
         if let Some(rest) = prompt.strip_prefix("worker: ") {
             let worker = cx.worker("hand").task(rest).agent(Arc::new(Self));
-            worker.start().await?.finished().await;
+            worker.start().await?.wait_until_finished().await;
             return Ok(StopReason::EndTurn);
         }
         for line in prompt.lines() {
@@ -152,7 +152,7 @@ impl Rig {
     }
 
     /// Switches to a new session of the same workspace and returns the old one.
-    pub(crate) async fn another(&mut self) -> Controller {
+    pub(crate) async fn switch_session(&mut self) -> Controller {
         let (session, events) = open(&self.hub, &self.root).await;
         self.events = events;
         std::mem::replace(&mut self.session, session)
@@ -163,35 +163,35 @@ impl Rig {
         self.events = self.session.subscribe(Seq::ZERO);
     }
 
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
     pub(crate) fn put(&self, path: &str, text: &str) {
-        put(&self.at(path), text);
+        put(&self.path(path), text);
     }
 
-    pub(crate) fn get(&self, path: &str) -> Option<String> {
-        fs::read_to_string(self.at(path)).ok()
+    pub(crate) fn read_file(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.path(path)).ok()
     }
 
     /// Runs a turn that asks no question.
-    pub(crate) async fn say(&mut self, prompt: &str) -> Turn {
-        self.begin(prompt).await;
+    pub(crate) async fn run_turn(&mut self, prompt: &str) -> Turn {
+        self.start_turn(prompt).await;
         self.finish().await
     }
 
-    pub(crate) async fn begin(&mut self, prompt: &str) -> TurnId {
+    pub(crate) async fn start_turn(&mut self, prompt: &str) -> TurnId {
         let prompt = vec![ContentBlock::text(prompt)];
         self.session.prompt(prompt, |_| ()).await.unwrap()
     }
 
     /// Calls a tool and asserts that no question is asked.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Turn {
-        self.begin(&format!("{tool} {arguments}")).await;
+        self.start_turn(&format!("{tool} {arguments}")).await;
         let turn = self.finish().await;
         assert!(
-            turn.asked().is_none(),
+            turn.permission_question().is_none(),
             "nothing may be asked here: {turn:?}"
         );
         turn
@@ -199,7 +199,7 @@ impl Rig {
 
     /// Calls a tool and allows it when asked.
     pub(crate) async fn call_allowed(&mut self, tool: &str, arguments: Value) -> Turn {
-        self.call_answered(tool, arguments, allowed(None)).await
+        self.call_answered(tool, arguments, allow_with(None)).await
     }
 
     /// Calls a tool and answers its question with this decision.
@@ -209,23 +209,23 @@ impl Rig {
         arguments: Value,
         answer: Decision,
     ) -> Turn {
-        self.begin(&format!("{tool} {arguments}")).await;
+        self.start_turn(&format!("{tool} {arguments}")).await;
         let mut turn = self
-            .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+            .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
             .await;
-        let ask = turn.asked().unwrap().ask_id.clone();
+        let ask = turn.permission_question().unwrap().ask_id.clone();
         self.session.answer(ask, answer).await;
         turn.events.extend(self.finish().await.events);
         turn
     }
 
     pub(crate) async fn finish(&mut self) -> Turn {
-        self.until(|event| matches!(event, AgentEvent::TurnEnded(_)))
+        self.collect_until(|event| matches!(event, AgentEvent::TurnEnded(_)))
             .await
     }
 
     /// Collects events up to the first batch with one that fits.
-    pub(crate) async fn until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
+    pub(crate) async fn collect_until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
         let mut turn = Turn { events: Vec::new() };
         while !turn.events.iter().any(&fits) {
             let Ok(batch) = self.events.next().await else {
@@ -254,7 +254,7 @@ async fn open(hub: &Hub, root: &Path) -> (Controller, Subscription) {
 }
 
 /// Allows a call with its own arguments or with others.
-pub(crate) fn allowed(args: Option<Value>) -> Decision {
+pub(crate) fn allow_with(args: Option<Value>) -> Decision {
     Decision::Allowed {
         option_id: "allow_once".to_owned(),
         args,
@@ -269,7 +269,7 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Returns the text of the agent.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn agent_text(&self) -> String {
         let pieces = self.events.iter().filter_map(|event| match event {
             AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
             _ => None,
@@ -303,7 +303,7 @@ impl Turn {
         updates.collect()
     }
 
-    pub(crate) fn asked(&self) -> Option<&PermissionAsked> {
+    pub(crate) fn permission_question(&self) -> Option<&PermissionAsked> {
         self.events.iter().find_map(|event| match event {
             AgentEvent::PermissionAsked(ask) => Some(&**ask),
             _ => None,
@@ -337,7 +337,7 @@ impl Turn {
 }
 
 /// Returns the text that an update shows.
-pub(crate) fn shown(update: &ToolCallUpdate) -> String {
+pub(crate) fn shown_text(update: &ToolCallUpdate) -> String {
     let content = update.content.iter().flatten();
     let texts = content.map(|content| match content {
         ToolContent::Content { content } => plain_text(std::slice::from_ref(content)),

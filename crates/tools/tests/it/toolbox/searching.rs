@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::toolbox::{
     desk::Desk,
-    rig::{Rig, shown},
+    rig::{Rig, shown_text},
 };
 
 const SEARCH: &str = "__harn_tool_search";
@@ -17,14 +17,14 @@ async fn rig(context_tokens: u64) -> Rig {
     };
     let rig = Rig::with(&[], config).await;
     rig.session
-        .set_host(Desk::lending(&["deploy_website", "paint_bikeshed"]));
+        .set_host(Desk::with_tools(&["deploy_website", "paint_bikeshed"]));
     rig
 }
 
 #[tokio::test]
 async fn large_context_makes_all_tools_visible() {
     let mut rig = rig(1_000_000).await;
-    let said = rig.say("visible").await.said();
+    let said = rig.run_turn("visible").await.agent_text();
     assert!(
         said.contains("deploy_website") && !said.contains(SEARCH),
         "{said}"
@@ -34,8 +34,8 @@ async fn large_context_makes_all_tools_visible() {
 #[tokio::test]
 async fn small_context_turns_tool_search_on() {
     let mut rig = rig(2_000).await;
-    let turn = rig.say("visible").await;
-    let said = turn.said();
+    let turn = rig.run_turn("visible").await;
+    let said = turn.agent_text();
     assert!(
         said.contains(SEARCH) && said.contains("read_file"),
         "{said}"
@@ -43,13 +43,13 @@ async fn small_context_turns_tool_search_on() {
     assert!(!said.contains("deploy_website"), "{said}");
 
     let search = format!("{SEARCH} {}\nvisible", json!({"query": "deploy website"}));
-    let turn = rig.say(&search).await;
-    assert!(shown(turn.only_call().1).contains("deploy_website"));
-    let seen = turn.said();
+    let turn = rig.run_turn(&search).await;
+    assert!(shown_text(turn.only_call().1).contains("deploy_website"));
+    let seen = turn.agent_text();
     let seen = seen.rsplit_once('}').unwrap().1;
     assert!(!seen.contains("deploy_website"), "not in this step: {seen}");
 
-    let said = rig.say("visible").await.said();
+    let said = rig.run_turn("visible").await.agent_text();
     assert!(said.contains("deploy_website"), "{said}");
     assert!(!said.contains("paint_bikeshed"), "{said}");
 }

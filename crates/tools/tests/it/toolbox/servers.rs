@@ -20,7 +20,7 @@ use harn_tools::{
 };
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, StillClock, allowed, assert_failed, is_running, shown};
+use crate::toolbox::rig::{Rig, StillClock, allow_with, assert_failed, is_running, shown_text};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
 const TOOLS: [&str; 5] = ["die", "env", "pids", "sleep", "where"];
@@ -63,7 +63,7 @@ async fn rig(files: &[(&str, &str)]) -> (Rig, Arc<Somebody>) {
     (Rig::with(files, config(&trust)).await, trust)
 }
 
-fn names(rig: &Rig) -> Vec<String> {
+fn server_names(rig: &Rig) -> Vec<String> {
     let servers = rig.session.mcp_servers();
     servers.into_iter().map(|server| server.name).collect()
 }
@@ -73,7 +73,7 @@ fn is_offered(rig: &Rig) -> bool {
 }
 
 /// Waits until none of them is running; only the test's own time limit bounds the wait.
-async fn gone(pids: &str) {
+async fn wait_until_gone(pids: &str) {
     while pids.split(' ').any(is_running) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -112,16 +112,16 @@ async fn client_server_is_awaited_reported_and_called() {
     let states: Vec<_> = states.collect();
     assert_eq!(states.last(), Some(&McpState::Ready), "{states:?}");
 
-    let turn = rig.say("/mcp").await;
+    let turn = rig.run_turn("/mcp").await;
     let lines = TOOLS.map(|tool| format!("  - `mcp__small__{tool}`\n"));
     let expected = format!("- `small`: ready, 5 tools\n{}", lines.concat());
-    assert_eq!(turn.said(), expected);
+    assert_eq!(turn.agent_text(), expected);
 
     let turn = rig
         .call_allowed("mcp__small__die", json!({"code": 3}))
         .await;
     assert_failed(&turn, ErrorCategory::McpServerError, "small");
-    gone(&pids).await;
+    wait_until_gone(&pids).await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn server_ends_with_its_session() {
     let turn = rig.call_allowed("mcp__small__pids", json!({})).await;
     let pids = turn.only_call().1.raw_output.clone().unwrap();
     rig.hub.close(rig.session.id()).await;
-    gone(pids.as_str().unwrap()).await;
+    wait_until_gone(pids.as_str().unwrap()).await;
 }
 
 #[tokio::test]
@@ -144,13 +144,13 @@ async fn worker_uses_the_servers_of_its_session_without_reporting_them() {
     }
     let (mut rig, _) = rig(&[]).await;
     rig.session.add_servers(vec![server("small")]);
-    rig.say("visible").await;
-    rig.begin("worker: mcp__small__where {}").await;
+    rig.run_turn("visible").await;
+    rig.start_turn("worker: mcp__small__where {}").await;
     let asked = rig
-        .until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
+        .collect_until(|event| matches!(event, AgentEvent::PermissionAsked(_)))
         .await;
-    let ask = asked.asked().unwrap().ask_id.clone();
-    rig.session.answer(ask, allowed(None)).await;
+    let ask = asked.permission_question().unwrap().ask_id.clone();
+    rig.session.answer(ask, allow_with(None)).await;
     let turn = rig.finish().await;
     for part in [asked, turn] {
         assert!(part.changes().is_empty() && part.servers().is_empty());
@@ -169,7 +169,7 @@ async fn servers_of_a_workspace_need_trust() {
         return;
     }
     let (mut rig, trust) = rig(&[("harn.toml", &manifest(&["one", "two"]))]).await;
-    let turn = rig.say("visible").await;
+    let turn = rig.run_turn("visible").await;
     assert_eq!(
         turn.warnings(),
         [
@@ -177,26 +177,37 @@ async fn servers_of_a_workspace_need_trust() {
              `harn-serve trust` trusts it"
         ]
     );
-    assert!(!turn.said().contains("mcp__"));
-    assert!(rig.say("visible").await.warnings().is_empty(), "told once");
-    assert_eq!(names(&rig), Vec::<String>::new());
+    assert!(!turn.agent_text().contains("mcp__"));
+    assert!(
+        rig.run_turn("visible").await.warnings().is_empty(),
+        "told once"
+    );
+    assert_eq!(server_names(&rig), Vec::<String>::new());
     assert!(!is_offered(&rig));
 
     trust.0.store(true, Ordering::SeqCst);
-    let turn = rig.say("visible").await;
-    assert!(turn.said().contains("mcp__one__where"), "{}", turn.said());
-    assert!(turn.said().contains("mcp__two__where"));
+    let turn = rig.run_turn("visible").await;
+    assert!(
+        turn.agent_text().contains("mcp__one__where"),
+        "{}",
+        turn.agent_text()
+    );
+    assert!(turn.agent_text().contains("mcp__two__where"));
 
     // A server that the client added stays the client's, even when the manifest no longer has its name.
     rig.session.add_servers(vec![server("one")]);
     rig.put("harn.toml", &manifest(&["three"]));
-    let turn = rig.say("visible").await;
-    assert_eq!(names(&rig), ["one", "three"]);
-    assert!(turn.said().contains("mcp__three__where"), "{}", turn.said());
+    let turn = rig.run_turn("visible").await;
+    assert_eq!(server_names(&rig), ["one", "three"]);
+    assert!(
+        turn.agent_text().contains("mcp__three__where"),
+        "{}",
+        turn.agent_text()
+    );
 
     trust.0.store(false, Ordering::SeqCst);
-    rig.say("visible").await;
-    assert_eq!(names(&rig), ["one"]);
+    rig.run_turn("visible").await;
+    assert_eq!(server_names(&rig), ["one"]);
 }
 
 #[tokio::test]
@@ -212,8 +223,8 @@ async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
         AgentEvent::McpServers { servers } => servers.iter().all(|it| it.state == McpState::Ready),
         _ => false,
     };
-    rig.until(ready).await;
-    assert_eq!(names(&rig), ["one"]);
+    rig.collect_until(ready).await;
+    assert_eq!(server_names(&rig), ["one"]);
 }
 
 #[tokio::test]
@@ -227,13 +238,13 @@ async fn skill_servers_are_connected_while_the_skill_is_active() {
     );
     let (mut rig, trust) = rig(&[(".harn/skills/helper/SKILL.md", &skill)]).await;
     trust.0.store(true, Ordering::SeqCst);
-    assert_eq!(names(&rig), Vec::<String>::new());
-    rig.say("/helper").await;
-    assert_eq!(names(&rig), ["own"]);
+    assert_eq!(server_names(&rig), Vec::<String>::new());
+    rig.run_turn("/helper").await;
+    assert_eq!(server_names(&rig), ["own"]);
     let turn = rig.call_allowed("mcp__own__where", json!({})).await;
-    assert!(shown(turn.only_call().1).contains("workspace"));
+    assert!(shown_text(turn.only_call().1).contains("workspace"));
     // A removed skill is not active.
-    std::fs::remove_dir_all(rig.at(".harn/skills/helper")).unwrap();
-    rig.say("visible").await;
-    assert_eq!(names(&rig), Vec::<String>::new());
+    std::fs::remove_dir_all(rig.path(".harn/skills/helper")).unwrap();
+    rig.run_turn("visible").await;
+    assert_eq!(server_names(&rig), Vec::<String>::new());
 }

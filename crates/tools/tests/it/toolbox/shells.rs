@@ -6,7 +6,7 @@ use harn_model::{ErrorCategory, ShellPlatform};
 use harn_tools::{LocalHost, ToolboxConfig, shells::ShellWorld};
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, allowed, assert_failed, shown};
+use crate::toolbox::rig::{Rig, allow_with, assert_failed, shown_text};
 
 /// A machine with bash and sh, whose user's shell is missing.
 struct Machine;
@@ -55,13 +55,13 @@ async fn command_runs_in_the_shell_that_its_call_names() {
     );
     let title = told.title.as_deref().unwrap_or_default();
     assert!(title.starts_with("/bin/bash -c "), "{title}");
-    assert_eq!(shown(end), "```\nin bash.\n```\n\nexit code 0\n");
+    assert_eq!(shown_text(end), "```\nin bash.\n```\n\nexit code 0\n");
 
     // The arguments of the answer replace those of the call: a line, in the shell in which lines run.
-    let other = allowed(Some(json!({"command": "echo other"})));
+    let other = allow_with(Some(json!({"command": "echo other"})));
     let turn = rig.call_answered("run_command", call, other).await;
     assert_eq!(
-        shown(turn.only_call().1),
+        shown_text(turn.only_call().1),
         "```\nother\n```\n\nexit code 0\n"
     );
 }
@@ -76,7 +76,7 @@ async fn unusable_shell_fails_without_a_question() {
         let call = json!({"command": "true", "shell": shell});
         let turn = rig.call("run_command", call).await;
         assert_failed(&turn, ErrorCategory::ToolError, words);
-        assert!(turn.said().contains(words), "{}", turn.said());
+        assert!(turn.agent_text().contains(words), "{}", turn.agent_text());
     }
 }
 
@@ -87,11 +87,11 @@ async fn chosen_shell_applies_to_the_session() {
     // No shell was chosen: bash may be the default, but is not used.
     let turn = rig.call_allowed("run_command", call.clone()).await;
     assert_eq!(turn.only_call().0.raw_input, call);
-    rig.say("shell bash").await;
+    rig.run_turn("shell bash").await;
     let turn = rig.call_allowed("run_command", call.clone()).await;
-    assert!(shown(turn.only_call().1).contains("in bash."));
+    assert!(shown_text(turn.only_call().1).contains("in bash."));
     // One form for one shell, so that rules match it.
-    rig.say("shell sh").await;
+    rig.run_turn("shell sh").await;
     let turn = rig.call_allowed("run_command", call.clone()).await;
     assert_eq!(turn.only_call().0.raw_input, call);
 }

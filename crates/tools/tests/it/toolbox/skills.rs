@@ -10,7 +10,7 @@ use harn_tools::{
 };
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, StillClock, assert_failed, shown};
+use crate::toolbox::rig::{Rig, StillClock, assert_failed, shown_text};
 
 const DOCS: &str = "---
 name: docs
@@ -38,8 +38,8 @@ async fn reading_a_file_activates_a_skill_that_limits_the_tools() {
         ("code.rs", "fn main() {}\n"),
     ];
     let mut rig = rig(&files).await;
-    let turn = rig.say("visible").await;
-    assert!(turn.said().contains("glob") && turn.said().contains("load_skill"));
+    let turn = rig.run_turn("visible").await;
+    assert!(turn.agent_text().contains("glob") && turn.agent_text().contains("load_skill"));
     rig.call("read_file", json!({"path": "code.rs"})).await;
     rig.call("glob", json!({"pattern": "*"})).await;
     rig.call("read_file", json!({"path": "notes.md"})).await;
@@ -48,8 +48,8 @@ async fn reading_a_file_activates_a_skill_that_limits_the_tools() {
     let words =
         "glob is not among the tools that active skills leave in reach; end docs to have it";
     assert_failed(&turn, ErrorCategory::PermissionDenied, words);
-    let turn = rig.say("visible").await;
-    let said = turn.said();
+    let turn = rig.run_turn("visible").await;
+    let said = turn.agent_text();
     let visible: Vec<_> = said.split(' ').collect();
     assert!(
         visible.contains(&"grep") && !visible.contains(&"glob"),
@@ -64,7 +64,7 @@ async fn reading_a_file_activates_a_skill_that_limits_the_tools() {
 async fn skill_can_be_loaded_by_name() {
     let mut rig = rig(&[(".harn/skills/docs/SKILL.md", DOCS)]).await;
     let turn = rig.call("load_skill", json!({"name": "docs"})).await;
-    assert!(shown(turn.only_call().1).contains("Write plainly."));
+    assert!(shown_text(turn.only_call().1).contains("Write plainly."));
     let turn = rig.call("load_skill", json!({"name": "nothing"})).await;
     assert_failed(&turn, ErrorCategory::ToolError, "nothing");
 }

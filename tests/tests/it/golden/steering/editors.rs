@@ -5,11 +5,11 @@ use std::sync::Arc;
 use harn_model::{Seam, StopReason};
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
-use harn_tests::{check_transcript, hello};
+use harn_tests::{check_transcript, initialize_params};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{meet, open, prompt};
+use crate::golden::{initialize, open, prompt};
 
 const METHOD: &str = "_session/steering";
 
@@ -31,7 +31,9 @@ async fn steering_returns_every_outcome() {
     let test = TestHub::new(ScriptedAgent::new(move |cx| work(cx, told.clone())));
     let mut client = test.connect();
     let plain = Map::from_iter([("profile".to_owned(), json!("acp"))]);
-    let answer = client.request("initialize", hello(&plain)).await;
+    let answer = client
+        .request("initialize", initialize_params(&plain))
+        .await;
     // Next to the capabilities, where editors look for it.
     assert_eq!(answer["_meta"]["steering"]["supported"], true);
     let session = open(&mut client, &test).await;
@@ -65,7 +67,7 @@ async fn steering_returns_every_outcome() {
     let outcome = client.request(METHOD, steer(image)).await;
     assert_eq!(outcome["outcome"], "failed");
     go.notify_one();
-    let (updates, result) = client.updates_until(&turn).await;
+    let (updates, result) = client.collect_updates_until(&turn).await;
     // The stream does not repeat the messages: an editor shows what it sent.
     let texts: Vec<_> = updates.iter().map(|it| &it["content"]["text"]).collect();
     assert_eq!(texts, ["I heard: Mind c.txt ", "I heard: And d.txt "]);
@@ -108,7 +110,7 @@ async fn steering_a_cancelled_turn_starts_a_new_one() {
         }
     }));
     let mut client = test.connect();
-    meet(&mut client).await;
+    initialize(&mut client).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
     client.expect_update_of("agent_message_chunk").await;
@@ -127,7 +129,7 @@ async fn steering_a_cancelled_turn_starts_a_new_one() {
     assert_eq!(outcome, json!({"outcome": "injected"}));
     client.expect_event_of("control_outcome").await;
     go.notify_one();
-    let (_, result) = client.updates_until(&turn).await;
+    let (_, result) = client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "cancelled");
     let update = client.expect_update_of("agent_message_chunk").await;
     assert_eq!(update["content"]["text"], "Mind b.txt. ");

@@ -3,18 +3,21 @@
 use harn_tests::check_transcript;
 use serde_json::json;
 
-use super::{Stage, listen, reason};
+use super::{Stage, code_and_reason, listen};
 
 #[tokio::test]
 async fn messages_are_delivered_at_a_seam_or_as_the_next_prompt() {
-    let mut stage = Stage::with(listen).await;
+    let mut stage = Stage::with_turn(listen).await;
     let early = json!({"mode": "steer", "content": "Too early"});
-    let error = stage.refused("session/inject", early).await;
-    assert_eq!(reason(&error), (&json!(-32004), &json!("no_active_prompt")));
+    let error = stage.send_rejected_control("session/inject", early).await;
+    assert_eq!(
+        code_and_reason(&error),
+        (&json!(-32004), &json!("no_active_prompt"))
+    );
 
     let turn = stage.begin().await;
     let later = json!({"mode": "queue", "content": [{"type": "text", "text": "Then the tests."}]});
-    let later = stage.control("session/inject", later).await;
+    let later = stage.send_control("session/inject", later).await;
     assert_eq!(later["_meta"]["harn"]["pendingCount"], 1);
     let id = stage.inject("steer", "Mind b.txt.").await;
     stage.go.notify_one();
@@ -29,18 +32,22 @@ async fn messages_are_delivered_at_a_seam_or_as_the_next_prompt() {
 
     // The agent has received the message.
     let message = json!({"messageId": id});
-    let error = stage.refused("session/revoke_inject", message).await;
+    let error = stage
+        .send_rejected_control("session/revoke_inject", message)
+        .await;
     assert_eq!(
-        reason(&error),
+        code_and_reason(&error),
         (&json!(-32602), &json!("already_delivered"))
     );
     let message = json!({"messageId": id, "content": "Mind c.txt."});
-    let error = stage.refused("session/replace_inject", message).await;
+    let error = stage
+        .send_rejected_control("session/replace_inject", message)
+        .await;
     assert_eq!(error["data"]["messageId"], id);
 
     // The agent is done; the queued message is its next prompt in the same turn.
     stage.go.notify_one();
-    let (updates, result) = stage.client.updates_until(&turn).await;
+    let (updates, result) = stage.client.collect_updates_until(&turn).await;
     let delivered = updates
         .iter()
         .find(|it| it["sessionUpdate"] == "user_message")
@@ -58,7 +65,7 @@ async fn messages_are_delivered_at_a_seam_or_as_the_next_prompt() {
 
 #[tokio::test]
 async fn pending_messages_are_revoked_and_replaced() {
-    let mut stage = Stage::with(listen).await;
+    let mut stage = Stage::with_turn(listen).await;
     let turn = stage.begin().await;
     let first = stage.inject("steer", "First").await;
     let second = stage.inject("queue", "Second").await;
@@ -67,12 +74,12 @@ async fn pending_messages_are_revoked_and_replaced() {
     let message = json!({"messageId": second});
     for status in ["revoked", "already_revoked"] {
         let answer = stage
-            .control("session/revoke_inject", message.clone())
+            .send_control("session/revoke_inject", message.clone())
             .await;
         assert_eq!(answer, json!({"messageId": second, "status": status}));
     }
     let message = json!({"messageId": first, "content": "First, but differently"});
-    let answer = stage.control("session/replace_inject", message).await;
+    let answer = stage.send_control("session/replace_inject", message).await;
     assert_eq!(answer, json!({"messageId": first, "status": "replaced"}));
     let pending = stage.pending().await;
     assert_eq!(pending[0]["messageId"], first);
@@ -81,13 +88,18 @@ async fn pending_messages_are_revoked_and_replaced() {
     assert_eq!(pending[1]["messageId"], third);
 
     let message = json!({"messageId": second, "content": "Too late"});
-    let error = stage.refused("session/replace_inject", message).await;
-    assert_eq!(reason(&error), (&json!(-32602), &json!("already_revoked")));
+    let error = stage
+        .send_rejected_control("session/replace_inject", message)
+        .await;
+    assert_eq!(
+        code_and_reason(&error),
+        (&json!(-32602), &json!("already_revoked"))
+    );
     let unknown = json!({"messageId": "msg-other", "content": "Whatever"});
     for method in ["session/revoke_inject", "session/replace_inject"] {
-        let error = stage.refused(method, unknown.clone()).await;
+        let error = stage.send_rejected_control(method, unknown.clone()).await;
         assert_eq!(
-            reason(&error),
+            code_and_reason(&error),
             (&json!(-32602), &json!("unknown_message_id"))
         );
     }
@@ -103,7 +115,7 @@ async fn pending_messages_are_revoked_and_replaced() {
         stage.client.expect_update_of("agent_message_chunk").await;
     }
     stage.go.notify_one();
-    let (_, result) = stage.client.updates_until(&turn).await;
+    let (_, result) = stage.client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "end_turn");
     stage.client.close().await;
     check_transcript("steering-changed", stage.test.recorder());

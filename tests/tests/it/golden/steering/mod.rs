@@ -15,7 +15,7 @@ use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::golden::{meet, open};
+use crate::golden::{initialize, open};
 
 /// A client with a session whose agent waits for `go`.
 struct Stage {
@@ -26,7 +26,7 @@ struct Stage {
 }
 
 impl Stage {
-    async fn with<F, Fut>(turn: F) -> Self
+    async fn with_turn<F, Fut>(turn: F) -> Self
     where
         F: Fn(TurnContext, Arc<Notify>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<StopReason, AgentError>> + Send + 'static,
@@ -35,7 +35,7 @@ impl Stage {
         let told = go.clone();
         let test = TestHub::new(ScriptedAgent::new(move |cx| turn(cx, told.clone())));
         let mut client = test.connect();
-        meet(&mut client).await;
+        initialize(&mut client).await;
         let session = open(&mut client, &test).await;
         Self {
             test,
@@ -46,7 +46,7 @@ impl Stage {
     }
 
     /// Adds the session id to the params.
-    fn params(&self, rest: Value) -> Value {
+    fn session_params(&self, rest: Value) -> Value {
         let mut params = rest;
         params["sessionId"] = self.session.clone();
         params
@@ -60,8 +60,8 @@ impl Stage {
     }
 
     /// Sends a request that succeeds; returns the response and checks the `control_outcome` after it.
-    async fn control(&mut self, method: &str, params: Value) -> Value {
-        let params = self.params(params);
+    async fn send_control(&mut self, method: &str, params: Value) -> Value {
+        let params = self.session_params(params);
         let answer = self.client.request(method, params).await;
         let told = self.client.expect_event_of("control_outcome").await;
         assert_eq!(told["method"], method);
@@ -70,8 +70,8 @@ impl Stage {
     }
 
     /// Sends a request that is rejected; returns the error and checks the `control_outcome` after it.
-    async fn refused(&mut self, method: &str, params: Value) -> Value {
-        let params = self.params(params);
+    async fn send_rejected_control(&mut self, method: &str, params: Value) -> Value {
+        let params = self.session_params(params);
         let error = self.client.request_error(method, params).await;
         let told = self.client.expect_event_of("control_outcome").await;
         assert_eq!(told["method"], method);
@@ -83,13 +83,13 @@ impl Stage {
     /// Injects a text; returns its id.
     async fn inject(&mut self, mode: &str, text: &str) -> Value {
         let params = json!({"mode": mode, "content": text});
-        let answer = self.control("session/inject", params).await;
+        let answer = self.send_control("session/inject", params).await;
         assert_eq!(answer["status"], "accepted");
         answer["messageId"].clone()
     }
 
     async fn pending(&mut self) -> Value {
-        let params = self.params(json!({}));
+        let params = self.session_params(json!({}));
         let pending = self
             .client
             .request("session/pending_injections", params)
@@ -118,6 +118,6 @@ async fn listen(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentErr
     Ok(StopReason::EndTurn)
 }
 
-fn reason(error: &Value) -> (&Value, &Value) {
+fn code_and_reason(error: &Value) -> (&Value, &Value) {
     (&error["code"], &error["data"]["reason"])
 }

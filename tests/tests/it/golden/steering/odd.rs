@@ -8,7 +8,7 @@ use crate::golden::open;
 
 #[tokio::test]
 async fn invalid_params_are_rejected() {
-    let mut stage = Stage::with(listen).await;
+    let mut stage = Stage::with_turn(listen).await;
     let session = stage.session.clone();
     let with = |rest: Value| {
         let mut params = rest;

@@ -8,7 +8,7 @@ use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{Stage, reason};
+use super::{Stage, code_and_reason};
 
 /// Works until the cancel.
 async fn work(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError> {
@@ -17,45 +17,46 @@ async fn work(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError>
     Ok(StopReason::Cancelled)
 }
 
-fn by(client: &str, role: &str) -> Value {
+fn actor_meta(client: &str, role: &str) -> Value {
     json!({"harn": {"actor": {"clientId": client, "role": role}}})
 }
 
 #[tokio::test]
 async fn only_its_owner_or_a_host_owner_changes_a_message() {
-    let mut stage = Stage::with(work).await;
+    let mut stage = Stage::with_turn(work).await;
     let turn = stage.begin().await;
-    let mine = json!({"mode": "queue", "content": "Mine", "_meta": by("ann", "reviewer")});
-    let mine = stage.control("session/inject", mine).await;
+    let mine = json!({"mode": "queue", "content": "Mine", "_meta": actor_meta("ann", "reviewer")});
+    let mine = stage.send_control("session/inject", mine).await;
     let actor = json!({"clientId": "ann", "role": "reviewer", "source": "acp"});
     assert_eq!(mine["_meta"]["harn"]["actor"], actor);
     let id = &mine["messageId"];
 
     // The owner is checked before the content.
-    let other = json!({"messageId": id, "content": [], "_meta": by("bob", "reviewer")});
+    let other = json!({"messageId": id, "content": [], "_meta": actor_meta("bob", "reviewer")});
     for method in ["session/revoke_inject", "session/replace_inject"] {
-        let error = stage.refused(method, other.clone()).await;
+        let error = stage.send_rejected_control(method, other.clone()).await;
         assert_eq!(
-            reason(&error),
+            code_and_reason(&error),
             (&json!(-32602), &json!("not_owner_or_not_authorized"))
         );
         assert_eq!(error["data"]["owner"], actor);
         assert_eq!(error["data"]["actor"]["clientId"], "bob");
     }
-    let own = json!({"messageId": id, "content": "Mine, again", "_meta": by("ann", "reviewer")});
-    stage.control("session/replace_inject", own).await;
+    let own =
+        json!({"messageId": id, "content": "Mine, again", "_meta": actor_meta("ann", "reviewer")});
+    stage.send_control("session/replace_inject", own).await;
     // A host owner may change every message.
     stage
-        .control("session/revoke_inject", json!({"messageId": id}))
+        .send_control("session/revoke_inject", json!({"messageId": id}))
         .await;
 
     let phone = json!({"mode": "queue", "content": "From the phone", "_harn": {"actor": {"clientId": "phone"}}});
-    stage.control("session/inject", phone).await;
+    stage.send_control("session/inject", phone).await;
 
     // A message that the agent has not received stays pending after a cancel.
-    let cancel = stage.params(json!({}));
+    let cancel = stage.session_params(json!({}));
     stage.client.notify("session/cancel", cancel).await;
-    let (_, result) = stage.client.updates_until(&turn).await;
+    let (_, result) = stage.client.collect_updates_until(&turn).await;
     assert_eq!(result["stopReason"], "cancelled");
     assert_eq!(
         stage.pending().await[0]["content"][0]["text"],

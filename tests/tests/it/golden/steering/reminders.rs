@@ -3,14 +3,14 @@
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 
-use super::{Stage, listen, reason};
+use super::{Stage, code_and_reason, listen};
 
 const REMIND: &str = "session/remind";
 const REVOKE: &str = "session/revoke_reminder";
 
 #[tokio::test]
 async fn reminders_are_listed_delivered_and_revoked() {
-    let mut stage = Stage::with(listen).await;
+    let mut stage = Stage::with_turn(listen).await;
     let go = stage.begin().await;
     let full = json!({
         "mode": "finish_step",
@@ -26,10 +26,13 @@ async fn reminders_are_listed_delivered_and_revoked() {
             "_meta": {"rule": 7},
         },
     });
-    let answer = stage.control(REMIND, full.clone()).await;
+    let answer = stage.send_control(REMIND, full.clone()).await;
     assert_eq!(answer, json!({"reminderId": "tests-first"}));
-    let error = stage.refused(REMIND, full).await;
-    assert_eq!(reason(&error), (&json!(-32602), &json!("id_in_use")));
+    let error = stage.send_rejected_control(REMIND, full).await;
+    assert_eq!(
+        code_and_reason(&error),
+        (&json!(-32602), &json!("id_in_use"))
+    );
     stage.inject("steer", "And mind b.txt.").await;
     // One session is open, so the request need not name it.
     let plain = json!({"body": "The person looked at the plan."});
@@ -66,12 +69,16 @@ async fn reminders_are_listed_delivered_and_revoked() {
     assert_eq!(sent, words);
 
     for status in ["revoked", "already_revoked"] {
-        let answer = stage.control(REVOKE, json!({"reminder_id": brief})).await;
+        let answer = stage
+            .send_control(REVOKE, json!({"reminder_id": brief}))
+            .await;
         assert_eq!(answer, json!({"reminderId": brief, "status": status}));
     }
-    let error = stage.refused(REVOKE, json!({"reminderId": "other"})).await;
+    let error = stage
+        .send_rejected_control(REVOKE, json!({"reminderId": "other"}))
+        .await;
     assert_eq!(
-        reason(&error),
+        code_and_reason(&error),
         (&json!(-32602), &json!("unknown_reminder_id"))
     );
 
@@ -88,20 +95,20 @@ async fn reminders_are_listed_delivered_and_revoked() {
         stage.client.expect_update_of("agent_message_chunk").await;
     }
     let error = stage
-        .refused(REVOKE, json!({"reminderId": "tests-first"}))
+        .send_rejected_control(REVOKE, json!({"reminderId": "tests-first"}))
         .await;
     assert_eq!(
-        reason(&error),
+        code_and_reason(&error),
         (&json!(-32602), &json!("already_delivered"))
     );
     assert_eq!(error["data"]["reminderId"], "tests-first");
     stage.go.notify_one();
-    let (_, result) = stage.client.updates_until(&go).await;
+    let (_, result) = stage.client.collect_updates_until(&go).await;
     assert_eq!(result["stopReason"], "end_turn");
 
     // Without a running turn, a reminder waits for the next prompt.
     stage
-        .control(REMIND, json!({"body": "Later.", "mode": "steer"}))
+        .send_control(REMIND, json!({"body": "Later.", "mode": "steer"}))
         .await;
     assert_eq!(stage.pending().await[0]["body"], "Later.");
     stage.client.close().await;
@@ -110,7 +117,7 @@ async fn reminders_are_listed_delivered_and_revoked() {
 
 #[tokio::test]
 async fn invalid_reminders_are_rejected_with_a_code() {
-    let mut stage = Stage::with(listen).await;
+    let mut stage = Stage::with_turn(listen).await;
     let cases: [(Value, &str, &str); 9] = [
         (
             json!({"body": "b", "mode": "interupt"}),
@@ -147,9 +154,12 @@ async fn invalid_reminders_are_rejected_with_a_code() {
         ),
     ];
     for (params, code, word) in cases {
-        let params = stage.params(params);
+        let params = stage.session_params(params);
         let error = stage.client.request_error(REMIND, params).await;
-        assert_eq!(reason(&error), (&json!(-32602), &json!("invalid_reminder")));
+        assert_eq!(
+            code_and_reason(&error),
+            (&json!(-32602), &json!("invalid_reminder"))
+        );
         assert_eq!(error["data"]["code"], code);
         let message = error["message"].as_str().unwrap();
         assert!(

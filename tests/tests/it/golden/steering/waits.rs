@@ -33,7 +33,7 @@ async fn dispatch(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentE
 
 #[tokio::test]
 async fn interrupt_skips_tools_about_to_run() {
-    let mut stage = Stage::with(dispatch).await;
+    let mut stage = Stage::with_turn(dispatch).await;
     let turn = stage.begin().await;
     for _ in 0..2 {
         stage.client.expect_update_of("tool_call").await;
@@ -43,7 +43,7 @@ async fn interrupt_skips_tools_about_to_run() {
         .inject("steer", "When you are done, mind b.txt.")
         .await;
     let stop = json!({"body": "The file is locked.", "mode": "interrupt_immediate"});
-    stage.control("session/remind", stop).await;
+    stage.send_control("session/remind", stop).await;
     stage.go.notify_one();
     for _ in 0..2 {
         let update = stage.client.expect_update_of("tool_call_update").await;
@@ -54,7 +54,7 @@ async fn interrupt_skips_tools_about_to_run() {
     let seam = stage.client.expect_event_of("loop_checkpoint").await;
     assert_eq!(seam["dispatchSkipped"], true);
     assert_eq!(seam["skipReason"], "interrupt_immediate");
-    let (updates, result) = stage.client.updates_until(&turn).await;
+    let (updates, result) = stage.client.collect_updates_until(&turn).await;
     assert_eq!(
         updates[0]["content"]["text"],
         "Skipped: true. I heard: The file is locked."
@@ -85,7 +85,7 @@ async fn write(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentErro
 
 #[tokio::test]
 async fn a_message_waits_for_the_answer_to_a_question() {
-    let mut stage = Stage::with(write).await;
+    let mut stage = Stage::with_turn(write).await;
     let turn = stage.begin().await;
     let before = stage.inject("steer", "Before the question.").await;
     stage.go.notify_one();
@@ -101,7 +101,7 @@ async fn a_message_waits_for_the_answer_to_a_question() {
         .client
         .respond(&ask, json!({"outcome": outcome}))
         .await;
-    let (updates, result) = stage.client.updates_until(&turn).await;
+    let (updates, result) = stage.client.collect_updates_until(&turn).await;
     let delivered = updates
         .iter()
         .filter(|it| it["sessionUpdate"] == "user_message");
@@ -114,7 +114,7 @@ async fn a_message_waits_for_the_answer_to_a_question() {
 
 #[tokio::test]
 async fn interrupt_withdraws_a_permission_request() {
-    let mut stage = Stage::with(write).await;
+    let mut stage = Stage::with_turn(write).await;
     let turn = stage.begin().await;
     stage.go.notify_one();
     stage.client.expect_update_of("tool_call").await;
@@ -124,11 +124,11 @@ async fn interrupt_withdraws_a_permission_request() {
         .await;
     assert_eq!(params["_meta"]["harn"].get("pendingCount"), None);
     let stop = json!({"body": "Write nothing today.", "mode": "interrupt"});
-    stage.control("session/remind", stop).await;
+    stage.send_control("session/remind", stop).await;
     let request = stage.client.expect_notification("$/cancel_request").await;
     assert_eq!(request["requestId"], ask);
     stage.client.respond_error(&ask, -32800, "cancelled").await;
-    let (updates, result) = stage.client.updates_until(&turn).await;
+    let (updates, result) = stage.client.collect_updates_until(&turn).await;
     let failed = updates.iter().find(|it| it["status"] == "failed");
     assert!(failed.is_some(), "{updates:?}");
     let said = updates.last().unwrap();
@@ -154,7 +154,7 @@ async fn stay(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError>
 
 #[tokio::test(start_paused = true)]
 async fn idle_agent_wakes_on_resume_and_messages() {
-    let mut stage = Stage::with(stay).await;
+    let mut stage = Stage::with_turn(stay).await;
     let turn = stage.begin().await;
     for backoff in [100, 500] {
         loop {
@@ -168,16 +168,16 @@ async fn idle_agent_wakes_on_resume_and_messages() {
             }
         }
     }
-    let params = stage.params(json!({}));
+    let params = stage.session_params(json!({}));
     let answer = stage.client.request("agent/resume", params).await;
     assert_eq!(answer, json!({}));
-    woken(&mut stage, "Resume").await;
+    expect_wake(&mut stage, "Resume").await;
     stage.client.notify("agent/resume", json!({})).await;
-    woken(&mut stage, "Resume").await;
+    expect_wake(&mut stage, "Resume").await;
     stage.inject("queue", "More work").await;
-    woken(&mut stage, "Message").await;
+    expect_wake(&mut stage, "Message").await;
     stage.inject("steer", "Go home").await;
-    let (updates, result) = stage.client.updates_until(&turn).await;
+    let (updates, result) = stage.client.collect_updates_until(&turn).await;
     assert_eq!(updates[0]["content"][0]["text"], "Go home");
     assert_eq!(result["stopReason"], "end_turn");
     stage.client.close().await;
@@ -185,7 +185,7 @@ async fn idle_agent_wakes_on_resume_and_messages() {
 }
 
 /// Expects that the agent wakes for this reason and becomes idle again.
-async fn woken(stage: &mut Stage, why: &str) {
+async fn expect_wake(stage: &mut Stage, why: &str) {
     loop {
         let message = stage.client.next().await;
         let harn_testkit::MessageFromAgent::Notification { method, params } = message else {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use harn_model::SessionId;
 use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
-use harn_tests::hello;
+use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{
@@ -27,9 +27,11 @@ impl Wire for Acp {
     type Talk = String;
 
     async fn connect(test: &TestHub) -> Self {
-        let mut client = test.connect().patience(PATIENCE);
+        let mut client = test.connect().with_patience(PATIENCE);
         let wishes = Map::from_iter([("eventIds".to_owned(), json!(true))]);
-        client.request("initialize", hello(&wishes)).await;
+        client
+            .request("initialize", initialize_params(&wishes))
+            .await;
         Self {
             client,
             cwd: json!(test.workspace()),
@@ -50,21 +52,21 @@ impl Wire for Acp {
         let params = json!({"sessionId": talk, "prompt": blocks});
         let id = self.client.send_request("session/prompt", params).await;
         self.prompts.push((id, talk.clone()));
-        self.ear(talk).begin(words);
+        self.ear(talk).begin_turn(words);
     }
 
-    async fn heard(&mut self, talk: &mut String) -> Heard {
+    async fn wait_for_turn(&mut self, talk: &mut String) -> Heard {
         loop {
             let waits = self.prompts.iter().any(|(_, session)| session == talk);
             let ear = self.ear(talk);
             // Our own turn ends with the response to its prompt.
-            if (ear.ended().is_none() || !waits)
-                && let Some(heard) = ear.news()
+            if (ear.last_end().is_none() || !waits)
+                && let Some(heard) = ear.take_news()
             {
                 return heard;
             }
             let message = self.client.next().await;
-            self.take(message).await;
+            self.handle_message(message).await;
         }
     }
 
@@ -80,7 +82,7 @@ impl Wire for Acp {
         let option = options.find(|option| option["kind"] == kind).unwrap();
         let outcome = json!({"outcome": "selected", "optionId": option["optionId"]});
         self.client.respond(&id, json!({"outcome": outcome})).await;
-        self.ear(talk).answered();
+        self.ear(talk).close_request();
     }
 
     async fn cancel(&mut self, talk: &mut String) {
@@ -88,15 +90,15 @@ impl Wire for Acp {
         self.client.notify("session/cancel", params).await;
     }
 
-    async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
+    async fn load_turns(&mut self, talk: &mut String) -> Vec<Heard> {
         let params = json!({"sessionId": talk, "cwd": self.cwd, "mcpServers": []});
         self.request("session/load", params).await;
         // The server sends an open request after the replay.
         while !self.ear(talk).is_settled() {
             let message = self.client.next().await;
-            self.take(message).await;
+            self.handle_message(message).await;
         }
-        self.ear(talk).past()
+        self.ear(talk).past_turns()
     }
 
     async fn leave(self) {
@@ -105,7 +107,7 @@ impl Wire for Acp {
 }
 
 impl Enter for Acp {
-    fn talk_of(session: &SessionId) -> String {
+    fn talk_from_session(session: &SessionId) -> String {
         session.as_str().to_owned()
     }
 }
@@ -123,27 +125,27 @@ impl Acp {
                 MessageFromAgent::Response { id: of, result } if of == id => {
                     return result.unwrap();
                 }
-                other => self.take(other).await,
+                other => self.handle_message(other).await,
             }
         }
     }
 
-    async fn take(&mut self, message: MessageFromAgent) {
+    async fn handle_message(&mut self, message: MessageFromAgent) {
         match message {
             MessageFromAgent::Response { id, result } => {
                 let at = self.prompts.iter().position(|(prompt, _)| *prompt == id);
                 let (_, session) = self.prompts.remove(at.unwrap());
                 let end = match result {
-                    Ok(result) => ended(&result["stopReason"], &Value::Null),
-                    Err(error) => ended(&Value::Null, &error["message"]),
+                    Ok(result) => parse_end(&result["stopReason"], &Value::Null),
+                    Err(error) => parse_end(&Value::Null, &error["message"]),
                 };
-                let told = self.ear(&session).ended();
+                let told = self.ear(&session).last_end();
                 assert_eq!(told, Some(&end), "the event and the answer differ");
             }
             MessageFromAgent::Request { id, method, params } => {
                 assert_eq!(method, "session/request_permission");
                 let (key, session) = (id.to_string(), params["sessionId"].as_str().unwrap());
-                self.ear(session).ask(&key);
+                self.ear(session).open_request(&key);
                 self.asks.insert(key, (id, params["options"].clone()));
             }
             MessageFromAgent::Notification { method, params } => match method.as_str() {
@@ -154,10 +156,11 @@ impl Acp {
                         self.client.respond(&id, cancelled).await;
                     }
                 }
-                "session/update" => self.update(&params),
+                "session/update" => self.handle_update(&params),
                 "_harn/agentEvent" if params["kind"] == "turn_ended" => {
-                    let end = ended(&params["stopReason"], &params["error"]);
-                    self.ear(params["sessionId"].as_str().unwrap()).end(end);
+                    let end = parse_end(&params["stopReason"], &params["error"]);
+                    self.ear(params["sessionId"].as_str().unwrap())
+                        .end_turn(end);
                 }
                 "_harn/agentEvent" => {}
                 other => panic!("{other}: {params}"),
@@ -165,14 +168,14 @@ impl Acp {
         }
     }
 
-    fn update(&mut self, params: &Value) {
+    fn handle_update(&mut self, params: &Value) {
         let update = &params["update"];
         let word = |member: &str| update[member].as_str().unwrap_or_default();
         let text = update["content"]["text"].as_str().unwrap_or_default();
         let ear = self.ear(params["sessionId"].as_str().unwrap());
         match word("sessionUpdate") {
-            "user_message_chunk" => ear.begin(text),
-            "agent_message_chunk" => ear.say(word("messageId"), text),
+            "user_message_chunk" => ear.begin_turn(text),
+            "agent_message_chunk" => ear.append_text(word("messageId"), text),
             // The agent sets no titles, so the title of a call is the name of its tool.
             "tool_call" | "tool_call_update" => {
                 let ended = match word("status") {
@@ -180,14 +183,14 @@ impl Acp {
                     "failed" => Ended::Badly,
                     _ => Ended::NotYet,
                 };
-                ear.tool(word("toolCallId"), word("title"), ended);
+                ear.set_tool(word("toolCallId"), word("title"), ended);
             }
             _ => {}
         }
     }
 }
 
-fn ended(stop_reason: &Value, error: &Value) -> End {
+fn parse_end(stop_reason: &Value, error: &Value) -> End {
     match (stop_reason.as_str(), error.as_str()) {
         (Some("end_turn"), None) => End::Completed,
         (Some("cancelled"), None) => End::Cancelled,

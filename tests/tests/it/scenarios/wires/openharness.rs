@@ -51,7 +51,7 @@ impl Wire for OpenHarness {
 
     async fn begin(&mut self) -> Talk {
         Talk {
-            name: named("talk"),
+            name: unique_name("talk"),
             runs: Vec::new(),
             continuation: Value::Null,
             response: None,
@@ -61,19 +61,19 @@ impl Wire for OpenHarness {
 
     async fn prompt(&mut self, talk: &mut Talk, words: &str) {
         talk.runs.push((words.to_owned(), None));
-        talk.ear.begin(words);
+        talk.ear.begin_turn(words);
         self.post(talk, json!({"user_intent": words}));
     }
 
-    async fn heard(&mut self, talk: &mut Talk) -> Heard {
+    async fn wait_for_turn(&mut self, talk: &mut Talk) -> Heard {
         loop {
-            if let Some(heard) = talk.ear.news() {
+            if let Some(heard) = talk.ear.take_news() {
                 return heard;
             }
             if talk.response.is_none() {
-                self.go_on(talk, Value::Null);
+                self.continue_run(talk, Value::Null);
             }
-            Self::response(talk).await;
+            Self::read_response(talk).await;
         }
     }
 
@@ -84,28 +84,28 @@ impl Wire for OpenHarness {
             Answer::Reject => "reject",
         };
         let approval = json!({"id": talk.ear.open_ask(), "decision": decision});
-        talk.ear.answered();
-        self.go_on(talk, json!({"approval": approval}));
+        talk.ear.close_request();
+        self.continue_run(talk, json!({"approval": approval}));
     }
 
     async fn cancel(&mut self, talk: &mut Talk) {
         // A run has no id until its request is answered; the server answers before the run ends.
         if talk.response.is_some() {
-            Self::response(talk).await;
+            Self::read_response(talk).await;
         }
-        self.go_on(talk, json!({"cancel": true}));
+        self.continue_run(talk, json!({"cancel": true}));
     }
 
-    async fn past(&mut self, talk: &mut Talk) -> Vec<Heard> {
+    async fn load_turns(&mut self, talk: &mut Talk) -> Vec<Heard> {
         talk.ear = Ear::default();
         for at in 0..talk.runs.len() {
             let (words, run) = talk.runs[at].clone();
-            talk.ear.begin(&words);
+            talk.ear.begin_turn(&words);
             talk.continuation = json!({"run_id": run});
-            self.go_on(talk, Value::Null);
-            Self::response(talk).await;
+            self.continue_run(talk, Value::Null);
+            Self::read_response(talk).await;
         }
-        talk.ear.past()
+        talk.ear.past_turns()
     }
 
     async fn leave(self) {}
@@ -113,7 +113,7 @@ impl Wire for OpenHarness {
 
 impl OpenHarness {
     /// Sends a request that continues the run, with this extension `dev.harn`.
-    fn go_on(&self, talk: &mut Talk, ours: Value) {
+    fn continue_run(&self, talk: &mut Talk, ours: Value) {
         let mut context = json!({"continuation": talk.continuation});
         if !ours.is_null() {
             context["extensions"] = json!({"dev.harn": ours});
@@ -123,7 +123,7 @@ impl OpenHarness {
 
     fn post(&self, talk: &mut Talk, mut context: Value) {
         context["session_id"] = json!(talk.name);
-        let (id, correlation) = (named("req"), named("corr"));
+        let (id, correlation) = (unique_name("req"), unique_name("corr"));
         let message = json!({
             "protocol_version": "1.0.0",
             "request_id": id,
@@ -150,7 +150,7 @@ impl OpenHarness {
     }
 
     /// Waits for the response to the pending request.
-    async fn response(talk: &mut Talk) {
+    async fn read_response(talk: &mut Talk) {
         let response = talk.response.take().unwrap().await.unwrap();
         let run = &response["extensions"]["dev.harn"];
         assert!(!run.is_null(), "it tells of no run: {response}");
@@ -166,13 +166,16 @@ impl OpenHarness {
                 "failed" => Ended::Badly,
                 _ => Ended::NotYet,
             };
-            talk.ear.tool(text(&call["id"]), text(&call["tool"]), ended);
+            talk.ear
+                .set_tool(text(&call["id"]), text(&call["tool"]), ended);
         }
         for directive in response["action_directives"].as_array().unwrap() {
             let payload = &directive["payload"];
             match text(&directive["action_type"]) {
-                "render_message" => talk.ear.say(&named("said"), text(&payload["text"])),
-                "request_approval" => talk.ear.ask(text(&payload["id"])),
+                "render_message" => talk
+                    .ear
+                    .append_text(&unique_name("said"), text(&payload["text"])),
+                "request_approval" => talk.ear.open_request(text(&payload["id"])),
                 "noop" => {}
                 other => panic!("{other}: {directive}"),
             }
@@ -180,20 +183,20 @@ impl OpenHarness {
         let error = &response["error"];
         match (text(&run["state"]), text(&response["status"])) {
             ("running" | "parked", "success") => {}
-            ("ended", "success") => talk.ear.end(End::Completed),
+            ("ended", "success") => talk.ear.end_turn(End::Completed),
             ("ended", "error") if error["code"] == "run_cancelled" => {
-                talk.ear.end(End::Cancelled);
+                talk.ear.end_turn(End::Cancelled);
             }
             ("failed" | "interrupted", "error") => {
                 talk.ear
-                    .end(End::Failed(text(&error["message"]).to_owned()));
+                    .end_turn(End::Failed(text(&error["message"]).to_owned()));
             }
             other => panic!("{other:?}: {response}"),
         }
     }
 }
 
-fn named(what: &str) -> String {
+fn unique_name(what: &str) -> String {
     format!("{what}-{}", NAMED.fetch_add(1, Ordering::Relaxed))
 }
 

@@ -64,15 +64,15 @@ impl Wire for State {
         self.page(talk).submit(words).await.unwrap();
     }
 
-    async fn heard(&mut self, talk: &mut String) -> Heard {
+    async fn wait_for_turn(&mut self, talk: &mut String) -> Heard {
         loop {
             let socket = self.sockets.get_mut(talk).unwrap();
-            let news = news(socket.page.state());
+            let news = last_settled_turn(socket.page.state());
             if news.is_some() && news != socket.told {
                 socket.told = news;
-                return self.turns(talk).await.pop().unwrap();
+                return self.read_turns(talk).await.pop().unwrap();
             }
-            self.more(talk).await;
+            self.read_frame(talk).await;
         }
     }
 
@@ -89,23 +89,23 @@ impl Wire for State {
             }
             Answer::Reject => json!({"type": "deny", "toolCallId": call}),
         };
-        self.command(talk, command).await;
+        self.send_command(talk, command).await;
     }
 
     async fn cancel(&mut self, talk: &mut String) {
-        self.command(talk, json!({"type": "cancel"})).await;
+        self.send_command(talk, json!({"type": "cancel"})).await;
     }
 
-    async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
+    async fn load_turns(&mut self, talk: &mut String) -> Vec<Heard> {
         self.open(Some(talk)).await;
         let news = loop {
-            if let Some(news) = news(self.page(talk).state()) {
+            if let Some(news) = last_settled_turn(self.page(talk).state()) {
                 break news;
             }
-            self.more(talk).await;
+            self.read_frame(talk).await;
         };
         self.sockets.get_mut(talk).unwrap().told = Some(news);
-        self.turns(talk).await
+        self.read_turns(talk).await
     }
 
     async fn leave(self) {
@@ -116,14 +116,14 @@ impl Wire for State {
 }
 
 impl Enter for State {
-    fn talk_of(session: &SessionId) -> String {
+    fn talk_from_session(session: &SessionId) -> String {
         session.as_str().to_owned()
     }
 }
 
 impl State {
     /// Sets the client name, under which the page can take control.
-    pub(crate) fn named(mut self, name: &str) -> Self {
+    pub(crate) fn with_name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
     }
@@ -137,7 +137,7 @@ impl State {
         &mut self.sockets.get_mut(talk).unwrap().page
     }
 
-    pub(crate) async fn command(&mut self, talk: &str, command: Value) {
+    pub(crate) async fn send_command(&mut self, talk: &str, command: Value) {
         self.page(talk).send(json!([command])).await.unwrap();
     }
 
@@ -159,7 +159,7 @@ impl State {
         session
     }
 
-    async fn more(&mut self, talk: &str) {
+    async fn read_frame(&mut self, talk: &str) {
         match self.page(talk).next().await.unwrap() {
             Told::State | Told::Delta => {}
             other @ (Told::Error(_) | Told::Closed(_)) => panic!("{other:?}"),
@@ -167,25 +167,25 @@ impl State {
     }
 
     /// Returns all turns; the last one is over or waits for a decision.
-    async fn turns(&mut self, talk: &str) -> Vec<Heard> {
-        let ends = self.ends(talk).await;
+    async fn read_turns(&mut self, talk: &str) -> Vec<Heard> {
+        let ends = self.read_ends(talk).await;
         let state = self.page(talk).state();
         let mut ear = Ear::default();
         // The timeline may have more ends than the document: it is read now, and the document is as old as its
         // last frame.
         let mut ends = ends.into_iter();
-        let turns = turns(state);
+        let turns = split_turns(state);
         let last = turns.len() - 1;
         for (at, turn) in turns.into_iter().enumerate() {
             let [prompt, said @ ..] = turn else {
                 panic!("a turn begins with what was asked");
             };
-            ear.begin(text(&prompt["content"]));
+            ear.begin_turn(text(&prompt["content"]));
             for message in said {
                 fold(&mut ear, message);
             }
             if at == last && status(state) == "running" {
-                ear.ask(text(&state["approvals"][0]["id"]));
+                ear.open_request(text(&state["approvals"][0]["id"]));
                 continue;
             }
             let end = ends.next().unwrap();
@@ -199,15 +199,15 @@ impl State {
             }
             // The document has the reason until the next turn begins.
             match state["error"].as_str() {
-                Some(shown) if at == last => ear.end(End::Failed(shown.to_owned())),
-                _ => ear.end(end),
+                Some(shown) if at == last => ear.end_turn(End::Failed(shown.to_owned())),
+                _ => ear.end_turn(end),
             }
         }
-        ear.past()
+        ear.past_turns()
     }
 
     /// Reads the ends of the turns from the timeline.
-    async fn ends(&self, talk: &str) -> Vec<End> {
+    async fn read_ends(&self, talk: &str) -> Vec<End> {
         let (mut ends, mut after) = (Vec::new(), json!(0));
         while !after.is_null() {
             let uri = format!("/state/timeline?session={talk}&after={after}");
@@ -216,7 +216,13 @@ impl State {
             assert_eq!(answer.status(), StatusCode::OK);
             let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
             let page: Value = serde_json::from_slice(&body).unwrap();
-            ends.extend(page["rows"].as_array().unwrap().iter().filter_map(end));
+            ends.extend(
+                page["rows"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(parse_end),
+            );
             after = page["next"].clone();
         }
         ends
@@ -224,8 +230,8 @@ impl State {
 }
 
 /// The number of the last turn, if it is over or waits for a decision.
-fn news(state: &Value) -> Option<News> {
-    let turns = turns(state).len();
+fn last_settled_turn(state: &Value) -> Option<News> {
+    let turns = split_turns(state).len();
     let ask = state["approvals"][0]["id"].as_str();
     match (turns, status(state), ask) {
         (0, ..) | (_, "running", None) => None,
@@ -235,7 +241,7 @@ fn news(state: &Value) -> Option<News> {
 }
 
 /// Splits the messages by turn. Omits queued prompts; no scenario steers a running turn.
-fn turns(state: &Value) -> Vec<&[Value]> {
+fn split_turns(state: &Value) -> Vec<&[Value]> {
     let messages = state["messages"].as_array().unwrap();
     let pending = |it: &Value| it["role"] == "user" && it["status"] == "pending";
     let settled = messages.iter().position(pending);
@@ -249,7 +255,7 @@ fn fold(ear: &mut Ear, message: &Value) {
     let said = text(&message["content"]);
     // An agent may call tools without any text.
     if !said.is_empty() {
-        ear.say(text(&message["id"]), said);
+        ear.append_text(text(&message["id"]), said);
     }
     for call in message["toolCalls"].as_array().unwrap() {
         let ended = match text(&call["status"]) {
@@ -258,12 +264,12 @@ fn fold(ear: &mut Ear, message: &Value) {
             "error" => Ended::Badly,
             other => panic!("{other}: {call}"),
         };
-        ear.tool(text(&call["id"]), text(&call["name"]), ended);
+        ear.set_tool(text(&call["id"]), text(&call["name"]), ended);
     }
 }
 
 /// Returns the end of a turn if the row shows one.
-fn end(row: &Value) -> Option<End> {
+fn parse_end(row: &Value) -> Option<End> {
     let title = text(&row["title"]);
     if row["kind"] != "session" {
         None

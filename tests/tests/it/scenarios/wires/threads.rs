@@ -40,13 +40,13 @@ impl Wire for Threads {
         self.request("turn.start", params).await;
     }
 
-    async fn heard(&mut self, talk: &mut String) -> Heard {
+    async fn wait_for_turn(&mut self, talk: &mut String) -> Heard {
         loop {
-            if let Some(heard) = self.ear(talk).news() {
+            if let Some(heard) = self.ear(talk).take_news() {
                 return heard;
             }
             match self.client.next().await {
-                MessageFromAgent::Notification { params, .. } => self.take(&params),
+                MessageFromAgent::Notification { params, .. } => self.handle_event(&params),
                 other => panic!("{other:?}"),
             }
         }
@@ -69,13 +69,13 @@ impl Wire for Threads {
         assert_eq!(done, json!({"ok": true}));
     }
 
-    async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
+    async fn load_turns(&mut self, talk: &mut String) -> Vec<Heard> {
         let got = self.request("thread.get", json!({"threadId": talk})).await;
         let mut ear = Ear::default();
         for event in got["events"].as_array().unwrap() {
             fold(&mut ear, event);
         }
-        let past = ear.past();
+        let past = ear.past_turns();
         self.ears.insert(talk.clone(), ear);
         past
     }
@@ -86,7 +86,7 @@ impl Wire for Threads {
 }
 
 impl Enter for Threads {
-    fn talk_of(session: &SessionId) -> String {
+    fn talk_from_session(session: &SessionId) -> String {
         session.as_str().to_owned()
     }
 }
@@ -101,7 +101,7 @@ impl Threads {
         let id = self.client.send_request(method, params).await;
         loop {
             match self.client.next().await {
-                MessageFromAgent::Notification { params, .. } => self.take(&params),
+                MessageFromAgent::Notification { params, .. } => self.handle_event(&params),
                 MessageFromAgent::Response { id: of, result } if of == id => {
                     return result.unwrap();
                 }
@@ -110,7 +110,7 @@ impl Threads {
         }
     }
 
-    fn take(&mut self, event: &Value) {
+    fn handle_event(&mut self, event: &Value) {
         let thread = match &event["threadId"] {
             Value::Null => &event["item"]["threadId"],
             thread => thread,
@@ -123,25 +123,25 @@ impl Threads {
 fn fold(ear: &mut Ear, event: &Value) {
     let item = &event["item"];
     match event["notification"].as_str().unwrap() {
-        "turn.started" => ear.begin(""),
-        "turn.completed" => ear.end(End::Completed),
-        "turn.error" if event["status"] == "cancelled" => ear.end(End::Cancelled),
-        "turn.error" => ear.end(End::Failed(text(&event["error"]))),
+        "turn.started" => ear.begin_turn(""),
+        "turn.completed" => ear.end_turn(End::Completed),
+        "turn.error" if event["status"] == "cancelled" => ear.end_turn(End::Cancelled),
+        "turn.error" => ear.end_turn(End::Failed(text(&event["error"]))),
         "item.started" => match item["type"].as_str().unwrap() {
             "user_message" => {
                 let parts = item["data"]["parts"].as_array().unwrap();
                 let words: Vec<_> = parts.iter().map(|part| text(&part["text"])).collect();
-                ear.prompted(&words.concat());
+                ear.set_prompt(&words.concat());
             }
             "tool_exec" => {
                 let (call, name) = (text(&item["itemId"]), text(&item["data"]["tool"]));
-                ear.tool(&call, &name, Ended::NotYet);
+                ear.set_tool(&call, &name, Ended::NotYet);
             }
             _ => {}
         },
         "item.delta" => {
             if event["type"] == "assistant_message" && event["reasoning"] != true {
-                ear.say(&text(&event["itemId"]), &text(&event["delta"]));
+                ear.append_text(&text(&event["itemId"]), &text(&event["delta"]));
             }
         }
         "item.completed" => match event["type"].as_str() {
@@ -150,14 +150,14 @@ fn fold(ear: &mut Ear, event: &Value) {
                     Some(_) => Ended::Badly,
                     None => Ended::Well,
                 };
-                ear.tool(&text(&event["itemId"]), "", ended);
+                ear.set_tool(&text(&event["itemId"]), "", ended);
             }
-            Some("approval") => ear.answered(),
+            Some("approval") => ear.close_request(),
             // The deltas before it have the whole text.
             Some("assistant_message") | None => {}
             Some(other) => panic!("{other}: {event}"),
         },
-        "approval.requested" => ear.ask(&text(&event["requestId"])),
+        "approval.requested" => ear.open_request(&text(&event["requestId"])),
         "thread.created" => {}
         other => panic!("{other}: {event}"),
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use super::super::{
-    FEW, MANY, Row, per_one,
-    wire::{Accepted, Inject, Of, trip},
+    FEW, MANY, Row, add_cost_per_message,
+    wire::{Accepted, Inject, Of, time_request},
 };
 use crate::{program::Running, setup::Setup, table::Table};
 
@@ -55,7 +55,7 @@ pub(in super::super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -
         ("to take back one of 10000 over the wire", |c| &c.revoke),
     ];
     for (name, of) in rows {
-        per_one(table, name, [of(&few), of(&many)]);
+        add_cost_per_message(table, name, [of(&few), of(&many)]);
     }
     Ok(())
 }
@@ -63,12 +63,12 @@ pub(in super::super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -
 impl Costs {
     fn measure(&mut self, setup: &Setup, count: usize) -> Result<()> {
         let ours = setup.ours_steered()?;
-        let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
+        let (mut agent, session) = Running::start_with_session(&ours.program, &setup.cwd())?;
         agent.prompt(&session, "hold")?;
         let mut ids = Vec::with_capacity(count);
         for _ in 0..count {
             let inject = Inject::new(&session, "queue");
-            let (seconds, answer) = trip(&mut agent, "session/inject", inject)?;
+            let (seconds, answer) = time_request(&mut agent, "session/inject", inject)?;
             self.accept.push(seconds);
             let accepted: Accepted = serde_json::from_str(answer.result.get())?;
             ids.push(accepted.message_id);
@@ -77,7 +77,7 @@ impl Costs {
             session_id: &session,
         };
         for _ in 0..LISTS {
-            let (seconds, answer) = trip(&mut agent, "session/pending_injections", of())?;
+            let (seconds, answer) = time_request(&mut agent, "session/pending_injections", of())?;
             self.list.push(seconds / count as f64);
             let listed: Listed = serde_json::from_str(answer.result.get())?;
             let listed = listed.pending_count;
@@ -98,13 +98,13 @@ impl Costs {
                     message_id: id,
                     content,
                 };
-                let (seconds, answer) = trip(&mut agent, method, message)?;
+                let (seconds, answer) = time_request(&mut agent, method, message)?;
                 into.push(seconds);
                 let done: Accepted = serde_json::from_str(answer.result.get())?;
                 ensure!(done.status == status, "{}", answer.result);
             }
         }
-        let (_, answer) = trip(&mut agent, "session/pending_injections", of())?;
+        let (_, answer) = time_request(&mut agent, "session/pending_injections", of())?;
         let listed: Listed = serde_json::from_str(answer.result.get())?;
         ensure!(
             listed.pending_count == 0,

@@ -13,7 +13,8 @@ use harn_runtime::{AgentError, Clock, IdleOutcome, IdleWait, TurnContext};
 use tokio::{task::JoinHandle, time::Instant};
 
 pub use crate::sessions::reminders::{
-    INTERRUPT, Leg, QUEUE, Revived, STEER, Stage, keyed, lasting, reminder, story, texts, written,
+    INTERRUPT, Leg, QUEUE, Revived, STEER, Stage, format_steering_events, reminder,
+    reminder_with_key, reminder_with_ttl, texts, written_events,
 };
 use crate::support::*;
 
@@ -34,13 +35,13 @@ impl Clock for PausedClock {
 }
 
 /// Creates a session whose clock follows tokio's paused clock.
-pub async fn timed() -> Stage {
+pub async fn stage_with_paused_clock() -> Stage {
     Stage::with(|config| config.clock = Arc::new(PausedClock(Instant::now()))).await
 }
 
 impl Leg {
     /// Starts a wait; `adjust` may add wake-up conditions.
-    pub fn waits<F>(&self, adjust: F) -> Waiting
+    pub fn start_wait<F>(&self, adjust: F) -> Waiting
     where
         F: for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 'static,
     {
@@ -49,16 +50,16 @@ impl Leg {
     }
 
     /// Starts a wait and returns once the agent is idle.
-    pub async fn is_idle(&self, stage: &Stage) -> Waiting {
-        let waiting = self.waits(|idle| idle);
-        stage.idles().await;
+    pub async fn start_idle_wait(&self, stage: &Stage) -> Waiting {
+        let waiting = self.start_wait(|idle| idle);
+        stage.wait_until_idle().await;
         waiting
     }
 }
 
 impl Stage {
     /// Returns once the agent is idle.
-    pub async fn idles(&self) {
+    pub async fn wait_until_idle(&self) {
         let mut from = self.session.subscribe(harn_model::Seq::ZERO);
         while self.session.view().idle.is_none() {
             let next = tokio::time::timeout(Duration::from_secs(60), from.next());
@@ -68,7 +69,7 @@ impl Stage {
 }
 
 /// Returns the reason and the deliveries of a wake-up. The time limit is days, since some tests let hours pass.
-pub async fn woke(waiting: Waiting) -> (WakeReason, Vec<String>) {
+pub async fn wait_for_wake_up(waiting: Waiting) -> (WakeReason, Vec<String>) {
     let bound = Duration::from_secs(7 * 24 * 3600);
     let wake = tokio::time::timeout(bound, waiting).await;
     let wake = wake.expect("waited in vain").unwrap().unwrap();

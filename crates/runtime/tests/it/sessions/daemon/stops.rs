@@ -18,23 +18,23 @@ fn changes(events: &[Envelope]) -> Vec<DaemonChange> {
 #[tokio::test(start_paused = true)]
 async fn cancelled_wait_writes_no_wake_up_and_later_waits_work() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    let waiting = leg.is_idle(&stage).await;
+    let (turn, leg) = stage.start_turn().await;
+    let waiting = leg.start_idle_wait(&stage).await;
     let before = tokio::time::Instant::now();
     stage.session.cancel(turn.clone()).await;
     assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::Cancelled).await;
+    stage.assert_stopped(&turn, StopReason::Cancelled).await;
     assert_eq!(before.elapsed(), Duration::ZERO);
     let events = whole_turn(&stage.session, &turn).await;
     let [DaemonChange::Idle { .. }] = changes(&events)[..] else {
-        panic!("{}", story(&events));
+        panic!("{}", format_steering_events(&events));
     };
     assert!(stage.session.view().idle.is_none());
     // Later turns run, and their waits block as before.
-    let (_, leg) = stage.go().await;
-    let waiting = leg.is_idle(&stage).await;
+    let (_, leg) = stage.start_turn().await;
+    let waiting = leg.start_idle_wait(&stage).await;
     stage.session.resume().await;
-    assert_eq!(woke(waiting).await.0, WakeReason::Resume);
+    assert_eq!(wait_for_wake_up(waiting).await.0, WakeReason::Resume);
 }
 
 /// New messages do not wake a cancelled agent that has not returned yet: they would be lost.
@@ -55,7 +55,7 @@ async fn messages_between_cancel_and_end_reach_the_next_turn() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| matches!(e.event, AgentEvent::Daemon(_))).await;
+    collect_until(&mut from, |e| matches!(e.event, AgentEvent::Daemon(_))).await;
     session.cancel(turn.clone()).await;
     crate::sessions::reminders::remind(&session, STEER, reminder("one")).await;
     crate::sessions::steering::inject(&session, STEER, "two")
@@ -63,45 +63,55 @@ async fn messages_between_cancel_and_end_reach_the_next_turn() {
         .unwrap();
     session.resume().await;
     let events = whole_turn(&session, &turn).await;
-    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
+    assert_eq!(
+        changes(&events).len(),
+        1,
+        "{}",
+        format_steering_events(&events)
+    );
     let next = prompt(&session, "next").await;
-    let told = story(&whole_turn(&session, &next).await);
+    let told = format_steering_events(&whole_turn(&session, &next).await);
     assert!(told.contains("said: one, two\n"), "{told}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_the_session_ends_the_wait() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    let waiting = leg.is_idle(&stage).await;
+    let (turn, leg) = stage.start_turn().await;
+    let waiting = leg.start_idle_wait(&stage).await;
     stage.hub.close(stage.session.id()).await;
     assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
     let session = stage.hub.open(stage.session.id(), None).await.unwrap();
     assert!(session.view().idle.is_none());
     let events = whole_turn(&session, &turn).await;
-    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
-    assert!(story(&events).ends_with("ended stopped cancelled\n"));
+    assert_eq!(
+        changes(&events).len(),
+        1,
+        "{}",
+        format_steering_events(&events)
+    );
+    assert!(format_steering_events(&events).ends_with("ended stopped cancelled\n"));
 }
 
 #[tokio::test]
 async fn crash_ends_the_wait_and_keeps_pending_reminders() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    stage.remind(STEER, lasting("old", 2)).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["old"]);
-    let _waiting = leg.is_idle(&stage).await;
+    let (_, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_ttl("old", 2)).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["old"]);
+    let _waiting = leg.start_idle_wait(&stage).await;
     stage.remind(QUEUE, reminder("note")).await;
-    let mut revived = Revived::of(&stage).await;
+    let mut revived = Revived::from_stage(&stage).await;
     let view = revived.session.view();
     assert!(view.idle.is_none() && view.open_turn.is_none());
     assert_eq!(view.pending.len(), 1);
     // The wait and the interrupted turn used up the two turns of the reminder.
     assert!(view.reminders.is_empty());
     revived.session.resume().await;
-    let (turn, leg) = revived.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
-    leg.ends();
-    let told = story(&whole_turn(&revived.session, &turn).await);
+    let (turn, leg) = revived.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, [""; 0]);
+    leg.finish();
+    let told = format_steering_events(&whole_turn(&revived.session, &turn).await);
     assert!(told.contains("recovered\n"), "{told}");
     assert!(told.contains("injected note audit_only\n"), "{told}");
 }
@@ -109,7 +119,7 @@ async fn crash_ends_the_wait_and_keeps_pending_reminders() {
 #[tokio::test(start_paused = true)]
 async fn dropped_wait_ends_and_affects_no_later_wait() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let before = stage.session.last_seq();
     for _ in 0..3 {
         tokio::select! {
@@ -126,9 +136,9 @@ async fn dropped_wait_ends_and_affects_no_later_wait() {
     stage.inject(STEER, "hello").await;
     let wake = leg.cx.idle().await.unwrap();
     assert_eq!(texts(&wake.delivered), ["hello"]);
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
-    let told = stage.story(before).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
+    let told = stage.steering_log(before).await;
     let steps = told.lines();
     let steps = steps.filter(|it| it.starts_with("idle") || it.starts_with("woke"));
     let steps: Vec<_> = steps.collect();
@@ -150,7 +160,7 @@ async fn dropped_wait_ends_and_affects_no_later_wait() {
 #[tokio::test(start_paused = true)]
 async fn wait_dropped_before_it_is_processed_writes_nothing() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     let before = stage.session.last_seq();
     {
         let mut waiting = leg.cx.idle().into_future();
@@ -161,19 +171,24 @@ async fn wait_dropped_before_it_is_processed_writes_nothing() {
         .await;
     }
     leg.cx.flush().await.unwrap();
-    assert_eq!(stage.story(before).await, "");
+    assert_eq!(stage.steering_log(before).await, "");
     assert!(stage.session.view().idle.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn agent_that_returns_cancels_its_open_wait() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    let waiting = leg.is_idle(&stage).await;
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    let (turn, leg) = stage.start_turn().await;
+    let waiting = leg.start_idle_wait(&stage).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert_eq!(waiting.await.unwrap(), Err(AgentError::Cancelled));
     assert!(stage.session.view().idle.is_none());
     let events = whole_turn(&stage.session, &turn).await;
-    assert_eq!(changes(&events).len(), 1, "{}", story(&events));
+    assert_eq!(
+        changes(&events).len(),
+        1,
+        "{}",
+        format_steering_events(&events)
+    );
 }

@@ -7,7 +7,7 @@ use harn_runtime::AgentError;
 
 use super::*;
 
-fn tripped(events: &[Envelope]) -> Option<(u64, u64)> {
+fn find_watchdog_trip(events: &[Envelope]) -> Option<(u64, u64)> {
     events.iter().find_map(|e| match e.event {
         AgentEvent::Daemon(DaemonChange::WatchdogTripped {
             attempts,
@@ -17,7 +17,7 @@ fn tripped(events: &[Envelope]) -> Option<(u64, u64)> {
     })
 }
 
-async fn limited(limit: u64) -> Stage {
+async fn stage_with_watchdog(limit: u64) -> Stage {
     Stage::with(|config| {
         config.clock = Arc::new(PausedClock(Instant::now()));
         config.daemon_watchdog = limit;
@@ -29,34 +29,34 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Waits for one tick of a second.
 async fn tick(leg: &Leg) -> Result<WakeReason, AgentError> {
-    Ok(leg.cx.idle().every(SECOND).await?.reason)
+    Ok(leg.cx.idle().wake_after(SECOND).await?.reason)
 }
 
 #[tokio::test(start_paused = true)]
 async fn watchdog_ends_a_turn_after_idle_wakes_with_end_turn() {
-    let mut stage = limited(3).await;
-    let (turn, leg) = stage.go().await;
+    let mut stage = stage_with_watchdog(3).await;
+    let (turn, leg) = stage.start_turn().await;
     leg.cx.say("hello").await.unwrap();
     tokio::time::sleep(SECOND * 10).await;
     for _ in 0..3 {
         assert_eq!(tick(&leg).await, Ok(WakeReason::Timer));
     }
     assert_eq!(tick(&leg).await, Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     let events = whole_turn(&stage.session, &turn).await;
     // Three seconds since the first wait, not since the start of the turn.
-    assert_eq!(tripped(&events), Some((3, 3000)));
+    assert_eq!(find_watchdog_trip(&events), Some((3, 3000)));
     assert!(stage.session.view().idle.is_none());
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Timer));
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn resume_does_not_count_as_activity() {
-    let mut stage = limited(3).await;
-    let (turn, leg) = stage.go().await;
+    let mut stage = stage_with_watchdog(3).await;
+    let (turn, leg) = stage.start_turn().await;
     for _ in 0..3 {
         stage.session.resume().await;
         let wake = leg.cx.idle().await.unwrap();
@@ -64,9 +64,9 @@ async fn resume_does_not_count_as_activity() {
     }
     stage.session.resume().await;
     assert_eq!(leg.cx.idle().await, Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert_eq!(
-        tripped(&written(&stage.session, Seq::ZERO).await),
+        find_watchdog_trip(&written_events(&stage.session, Seq::ZERO).await),
         Some((3, 0))
     );
 }
@@ -74,23 +74,23 @@ async fn resume_does_not_count_as_activity() {
 #[tokio::test(start_paused = true)]
 async fn agent_can_set_its_own_watchdog_limit() {
     for (own, ticks) in [(1, 1), (5, 5)] {
-        let mut stage = limited(3).await;
-        let (turn, leg) = stage.go().await;
-        let wait = || leg.cx.idle().every(SECOND).watchdog(own);
+        let mut stage = stage_with_watchdog(3).await;
+        let (turn, leg) = stage.start_turn().await;
+        let wait = || leg.cx.idle().wake_after(SECOND).watchdog(own);
         for _ in 0..ticks {
             assert_eq!(wait().await.unwrap().reason, WakeReason::Timer);
         }
         assert_eq!(wait().await, Err(AgentError::Cancelled));
-        stage.stopped(&turn, StopReason::EndTurn).await;
-        let events = written(&stage.session, Seq::ZERO).await;
-        assert_eq!(tripped(&events), Some((own, own * 1000)));
+        stage.assert_stopped(&turn, StopReason::EndTurn).await;
+        let events = written_events(&stage.session, Seq::ZERO).await;
+        assert_eq!(find_watchdog_trip(&events), Some((own, own * 1000)));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn activity_or_a_delivery_resets_the_watchdog() {
-    let mut stage = limited(2).await;
-    let (turn, leg) = stage.go().await;
+    let mut stage = stage_with_watchdog(2).await;
+    let (turn, leg) = stage.start_turn().await;
     let (cx, session) = (&leg.cx, &stage.session);
     let nearly = async || {
         for _ in 0..2 {
@@ -112,7 +112,7 @@ async fn activity_or_a_delivery_resets_the_watchdog() {
     nearly().await;
     // A seam delivers the message, and the agent sends nothing.
     stage.inject(STEER, "a").await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["a"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["a"]);
     nearly().await;
     // The wake-up delivers the reminder.
     stage.remind(STEER, reminder("b")).await;
@@ -125,35 +125,41 @@ async fn activity_or_a_delivery_resets_the_watchdog() {
     stage.remind(INTERRUPT, reminder("d")).await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Reminder));
     nearly().await;
-    assert_eq!(cx.idle().until(async {}).await, Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::EndTurn).await;
-    assert_eq!(tripped(&written(session, Seq::ZERO).await), Some((2, 2000)));
+    assert_eq!(
+        cx.idle().wake_when(async {}).await,
+        Err(AgentError::Cancelled)
+    );
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
+    assert_eq!(
+        find_watchdog_trip(&written_events(session, Seq::ZERO).await),
+        Some((2, 2000))
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn watch_that_blocks_resets_the_watchdog() {
-    let mut stage = limited(2).await;
-    let (_, leg) = stage.go().await;
+    let mut stage = stage_with_watchdog(2).await;
+    let (_, leg) = stage.start_turn().await;
     for _ in 0..9 {
         let changed = tokio::time::sleep(SECOND);
-        let wake = leg.cx.idle().until(changed).await.unwrap();
+        let wake = leg.cx.idle().wake_when(changed).await.unwrap();
         assert_eq!(wake.reason, WakeReason::Watch);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn watch_that_never_blocks_trips_the_watchdog() {
-    let mut stage = limited(2).await;
-    let (turn, leg) = stage.go().await;
+    let mut stage = stage_with_watchdog(2).await;
+    let (turn, leg) = stage.start_turn().await;
     for _ in 0..2 {
-        let wake = leg.cx.idle().until(async {}).await.unwrap();
+        let wake = leg.cx.idle().wake_when(async {}).await.unwrap();
         assert_eq!(wake.reason, WakeReason::Watch);
     }
-    let ended = leg.cx.idle().until(async {}).await;
+    let ended = leg.cx.idle().wake_when(async {}).await;
     assert_eq!(ended, Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::EndTurn).await;
-    let story = written(&stage.session, Seq::ZERO).await;
-    assert_eq!(tripped(&story), Some((2, 0)));
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
+    let story = written_events(&stage.session, Seq::ZERO).await;
+    assert_eq!(find_watchdog_trip(&story), Some((2, 0)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,13 +170,13 @@ async fn watchdog_ends_the_turn_of_an_agent_that_does_not_return() {
             return Ok(StopReason::EndTurn);
         }
         cx.tool("grep").kind(ToolKind::Search).start().await?;
-        while cx.idle().every(SECOND).watchdog(1).await.is_ok() {}
+        while cx.idle().wake_after(SECOND).watchdog(1).await.is_ok() {}
         std::future::pending().await
     });
     let hub = world.hub(deaf);
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let told = story(&whole_turn(&session, &turn).await);
+    let told = format_steering_events(&whole_turn(&session, &turn).await);
     assert!(told.ends_with("ended stopped end_turn\n"), "{told}");
     // The error names the end of the turn, because no client cancelled it.
     assert!(
@@ -185,17 +191,20 @@ async fn watchdog_ends_the_turn_of_an_agent_that_does_not_return() {
 async fn cancel_after_the_watchdog_tripped_cancels_the_turn() {
     let world = World::new();
     let deaf = agent(async |cx: TurnContext| {
-        while cx.idle().every(SECOND).watchdog(1).await.is_ok() {}
+        while cx.idle().wake_after(SECOND).watchdog(1).await.is_ok() {}
         std::future::pending().await
     });
     let hub = world.hub(deaf);
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| tripped(std::slice::from_ref(e)).is_some()).await;
-    let cancelled = session.cancel_for(Some(turn.clone()), crate::sessions::steering::host());
+    collect_until(&mut from, |e| {
+        find_watchdog_trip(std::slice::from_ref(e)).is_some()
+    })
+    .await;
+    let cancelled = session.cancel_for(Some(turn.clone()), crate::sessions::steering::host_owner());
     assert_eq!(cancelled.await.unwrap().result.as_str(), "cancelled");
-    let told = story(&whole_turn(&session, &turn).await);
+    let told = format_steering_events(&whole_turn(&session, &turn).await);
     assert!(told.ends_with("ended stopped cancelled\n"), "{told}");
 }
 
@@ -208,7 +217,7 @@ async fn message_after_the_watchdog_tripped_is_still_delivered() {
             cx.say("here again").await?;
             return Ok(StopReason::EndTurn);
         }
-        while cx.idle().every(SECOND).watchdog(1).await.is_ok() {}
+        while cx.idle().wake_after(SECOND).watchdog(1).await.is_ok() {}
         tokio::time::sleep(SECOND).await;
         Ok(StopReason::EndTurn)
     });
@@ -216,11 +225,14 @@ async fn message_after_the_watchdog_tripped_is_still_delivered() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
-    until(&mut from, |e| tripped(std::slice::from_ref(e)).is_some()).await;
+    collect_until(&mut from, |e| {
+        find_watchdog_trip(std::slice::from_ref(e)).is_some()
+    })
+    .await;
     crate::sessions::steering::inject(&session, STEER, "more")
         .await
         .unwrap();
-    let told = story(&whole_turn(&session, &turn).await);
+    let told = format_steering_events(&whole_turn(&session, &turn).await);
     assert!(told.contains("user: more\n"), "{told}");
     assert!(
         told.ends_with("said: here again\nended stopped end_turn\n"),
@@ -231,12 +243,12 @@ async fn message_after_the_watchdog_tripped_is_still_delivered() {
 /// The limit 0 counts as 1: an agent that has not waited yet has not waited in vain.
 #[tokio::test(start_paused = true)]
 async fn watchdog_limit_of_zero_counts_as_one() {
-    let mut stage = limited(0).await;
-    let (turn, leg) = stage.go().await;
-    let tick = async || leg.cx.idle().every(SECOND).watchdog(0).await;
+    let mut stage = stage_with_watchdog(0).await;
+    let (turn, leg) = stage.start_turn().await;
+    let tick = async || leg.cx.idle().wake_after(SECOND).watchdog(0).await;
     assert_eq!(tick().await.unwrap().reason, WakeReason::Timer);
     assert_eq!(tick().await, Err(AgentError::Cancelled));
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     let events = whole_turn(&stage.session, &turn).await;
-    assert_eq!(tripped(&events), Some((1, 1000)));
+    assert_eq!(find_watchdog_trip(&events), Some((1, 1000)));
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Formats the client events, one per line.
-fn told(events: &[Envelope]) -> String {
+fn format_client_events(events: &[Envelope]) -> String {
     let lines = events.iter().filter_map(|e| match &e.event {
         AgentEvent::LiveSessionClient {
             action,
@@ -43,8 +43,8 @@ async fn client_change_is_in_the_journal_when_it_is_answered() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let desk = opened(&session, "editor-1");
-    let pad = came(&session, "editor-2");
+    let desk = connect_with_claim(&session, "editor-1");
+    let pad = connect_without_claim(&session, "editor-2");
     let steps = async {
         let (change, seq) = desk.attach(AttachClient::controller("desk")).await?;
         assert_eq!(session.last_seq(), seq);
@@ -80,7 +80,7 @@ async fn client_change_is_in_the_journal_when_it_is_answered() {
         7 Attached: - -> pad [pad*]
         8 Detached (pad client_exit): pad -> - []
     "#]]
-    .assert_eq(&told(&written(&session).await));
+    .assert_eq(&format_client_events(&written_events(&session).await));
 }
 
 #[tokio::test]
@@ -88,8 +88,8 @@ async fn closed_connection_detaches_all_its_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let broker = came(&session, "broker-1");
-    let other = came(&session, "other-2");
+    let broker = connect_without_claim(&session, "broker-1");
+    let other = connect_without_claim(&session, "other-2");
     for name in ["a", "b"] {
         broker.attach(AttachClient::observer(name)).await.unwrap();
     }
@@ -107,7 +107,7 @@ async fn closed_connection_detaches_all_its_clients() {
     assert_eq!(alive, Err(LiveClientError::NotAttached { client_id }));
     other.attach(AttachClient::observer("c")).await.unwrap();
     drop(broker);
-    until(&mut session.subscribe(Seq::ZERO), |e| e.seq == Seq(6)).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), |e| e.seq == Seq(6)).await;
     expect![[r#"
         1 Attached: - -> - [a]
         2 Attached: - -> - [a b]
@@ -116,7 +116,7 @@ async fn closed_connection_detaches_all_its_clients() {
         5 Detached (a client_exit): - -> b [b* c]
         6 Detached (b client_exit): b -> - [c]
     "#]]
-    .assert_eq(&told(&written(&session).await));
+    .assert_eq(&format_client_events(&written_events(&session).await));
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn client_that_attaches_over_another_connection_replaces_the_older_one() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let before = came(&session, "laptop-1");
+    let before = connect_without_claim(&session, "laptop-1");
     let metadata = Some(json!({"surface": "laptop"}));
     let client = AttachClient {
         metadata,
@@ -132,7 +132,7 @@ async fn client_that_attaches_over_another_connection_replaces_the_older_one() {
     };
     let (first, _) = before.attach(client).await.unwrap();
     let epoch = session.epoch();
-    let after = came(&session, "laptop-2");
+    let after = connect_without_claim(&session, "laptop-2");
     let wanted = AttachClient::controller("laptop");
     let (again, _) = after.attach(wanted).await.unwrap();
     let (first, again) = (first.client.unwrap(), again.client.unwrap());
@@ -141,8 +141,8 @@ async fn client_that_attaches_over_another_connection_replaces_the_older_one() {
     assert_eq!(session.clients().len(), 1);
     assert_eq!(session.epoch(), epoch + 1);
     // The first connection only observes now; its end detaches no client.
-    assert_eq!(refused(&before), controlled_by("laptop"));
-    assert_eq!(refused(&after), None);
+    assert_eq!(prompt_refusal(&before), error_controlled_by("laptop"));
+    assert_eq!(prompt_refusal(&after), None);
     before.leave().await;
     assert_eq!(session.clients().len(), 1);
 }
@@ -152,7 +152,7 @@ async fn closed_session_rejects_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let seat = opened(&session, "editor-1");
+    let seat = connect_with_claim(&session, "editor-1");
     hub.close(session.id()).await;
     let late = seat.attach(AttachClient::observer("late")).await;
     assert_eq!(late, Err(LiveClientError::Closed));

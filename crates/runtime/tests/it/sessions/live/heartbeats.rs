@@ -8,20 +8,23 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 
-fn promising(name: &str, seconds: u64) -> AttachClient {
+fn client_with_heartbeat(name: &str, seconds: u64) -> AttachClient {
     AttachClient {
         heartbeat: Some(Duration::from_secs(seconds)),
         ..AttachClient::controller(name)
     }
 }
 
-async fn missed(session: &Controller, name: &str) -> bool {
-    written(session).await.into_iter().any(|e| match e.event {
-        AgentEvent::LiveSessionClient { left, .. } => {
-            left.is_some_and(|it| it.client_id == name && it.reason == "heartbeat_missed")
-        }
-        _ => false,
-    })
+async fn has_missed_heartbeat(session: &Controller, name: &str) -> bool {
+    written_events(session)
+        .await
+        .into_iter()
+        .any(|e| match e.event {
+            AgentEvent::LiveSessionClient { left, .. } => {
+                left.is_some_and(|it| it.client_id == name && it.reason == "heartbeat_missed")
+            }
+            _ => false,
+        })
 }
 
 #[tokio::test(start_paused = true)]
@@ -29,8 +32,10 @@ async fn client_that_misses_heartbeats_is_detached() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let seat = came(&session, "broker-1");
-    seat.attach(promising("kept", 10)).await.unwrap();
+    let seat = connect_without_claim(&session, "broker-1");
+    seat.attach(client_with_heartbeat("kept", 10))
+        .await
+        .unwrap();
     seat.attach(AttachClient::observer("never")).await.unwrap();
     for _ in 0..5 {
         sleep(Duration::from_secs(29)).await;
@@ -39,10 +44,10 @@ async fn client_that_misses_heartbeats_is_detached() {
     // A heartbeat of another client does not count.
     sleep(Duration::from_secs(20)).await;
     seat.heartbeat("never", None).await.unwrap();
-    assert!(!missed(&session, "kept").await);
+    assert!(!has_missed_heartbeat(&session, "kept").await);
     let start = Instant::now();
     let mut heard = session.subscribe_from_now();
-    until(&mut heard, |e| {
+    collect_until(&mut heard, |e| {
         matches!(
             &e.event,
             AgentEvent::LiveSessionClient { left: Some(_), .. }
@@ -50,7 +55,7 @@ async fn client_that_misses_heartbeats_is_detached() {
     })
     .await;
     assert_eq!(start.elapsed().as_secs(), 10);
-    assert!(missed(&session, "kept").await);
+    assert!(has_missed_heartbeat(&session, "kept").await);
     assert_eq!(session.live_state().controller, None);
     assert_eq!(session.clients().len(), 1);
     // A client without a heartbeat promise stays attached.
@@ -69,18 +74,18 @@ async fn missed_heartbeat_detaches_while_the_agent_sends_text() {
         Ok(StopReason::Cancelled)
     }));
     let session = world.session(&hub).await;
-    let seat = opened(&session, "tab-1");
-    seat.attach(promising("tab", 1)).await.unwrap();
+    let seat = connect_with_claim(&session, "tab-1");
+    seat.attach(client_with_heartbeat("tab", 1)).await.unwrap();
     say(&seat, "go").await;
     let mut heard = session.subscribe_from_now();
-    until(&mut heard, |e| {
+    collect_until(&mut heard, |e| {
         matches!(
             &e.event,
             AgentEvent::LiveSessionClient { left: Some(_), .. }
         )
     })
     .await;
-    assert!(missed(&session, "tab").await);
+    assert!(has_missed_heartbeat(&session, "tab").await);
     // The turn that it started continues.
     assert!(session.live_state().active_prompt);
 }
@@ -90,13 +95,13 @@ async fn new_attach_renews_or_ends_the_heartbeat_promise() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;
-    let seat = came(&session, "tab-1");
-    seat.attach(promising("tab", 5)).await.unwrap();
+    let seat = connect_without_claim(&session, "tab-1");
+    seat.attach(client_with_heartbeat("tab", 5)).await.unwrap();
     sleep(Duration::from_secs(14)).await;
-    seat.attach(promising("tab", 60)).await.unwrap();
+    seat.attach(client_with_heartbeat("tab", 60)).await.unwrap();
     sleep(Duration::from_secs(179)).await;
-    assert!(!missed(&session, "tab").await);
+    assert!(!has_missed_heartbeat(&session, "tab").await);
     seat.attach(AttachClient::controller("tab")).await.unwrap();
     sleep(Duration::from_secs(86_400)).await;
-    assert!(!missed(&session, "tab").await);
+    assert!(!has_missed_heartbeat(&session, "tab").await);
 }

@@ -14,30 +14,30 @@ use harn_runtime::{Controller, DriverAction, NoHost, NotInControl, Seat, SeatCla
 use crate::support::*;
 
 /// Adds a connection that opens the session and takes control if it is free.
-pub fn opened(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), SeatClaim::IfFree)
+pub fn connect_with_claim(session: &Controller, name: &str) -> Seat {
+    session.take_seat(name, Arc::new(NoHost), SeatClaim::IfFree)
 }
 
 /// Adds a connection that does not claim control.
-pub fn came(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), SeatClaim::Never)
+pub fn connect_without_claim(session: &Controller, name: &str) -> Seat {
+    session.take_seat(name, Arc::new(NoHost), SeatClaim::Never)
 }
 
 /// Returns all events written so far.
-pub async fn written(session: &Controller) -> Vec<Envelope> {
+pub async fn written_events(session: &Controller) -> Vec<Envelope> {
     let last = session.last_seq();
     if last == Seq::ZERO {
         return Vec::new();
     }
-    until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await
+    collect_until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await
 }
 
 /// Returns the error if this connection may not send a prompt.
-pub fn refused(seat: &Seat) -> Option<NotInControl> {
+pub fn prompt_refusal(seat: &Seat) -> Option<NotInControl> {
     seat.drive(DriverAction::Speak, None).err()
 }
 
-pub fn controlled_by(name: &str) -> Option<NotInControl> {
+pub fn error_controlled_by(name: &str) -> Option<NotInControl> {
     Some(NotInControl::NotController {
         controller: Some(name.to_owned()),
     })
@@ -51,7 +51,7 @@ pub async fn say(seat: &Seat, text: &str) {
 
 /// Returns the users' messages with their authors.
 pub async fn authors(session: &Controller) -> Vec<(String, Option<LiveAuthor>)> {
-    let said = written(session).await.into_iter();
+    let said = written_events(session).await.into_iter();
     let said = said.filter_map(|e| match e.event {
         AgentEvent::TurnStarted(turn) => Some((turn.prompt, turn.live_session)),
         AgentEvent::UserMessage {

@@ -9,7 +9,7 @@ use super::*;
 async fn sessions_of_other_principals_are_not_found() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
-    let ann = hub.of(Principal::new("ann"));
+    let ann = hub.for_principal(Principal::new("ann"));
     let own = world.session(&hub).await;
     let hers = world.session(&ann).await;
     assert_eq!(own.meta().principal, None);
@@ -22,7 +22,7 @@ async fn sessions_of_other_principals_are_not_found() {
     for (who, mine, theirs) in [(&hub, &own, &hers), (&ann, &hers, &own)] {
         assert_eq!(sees(who).await, [mine.id().clone()]);
         assert_eq!(who.live_sessions().len(), 1);
-        assert!(who.live(theirs.id()).is_none());
+        assert!(who.live_session(theirs.id()).is_none());
         let unknown = |error: SessionError| {
             assert!(matches!(error, SessionError::NotFound(_)), "{error}");
         };
@@ -32,7 +32,7 @@ async fn sessions_of_other_principals_are_not_found() {
         unknown(who.delete(theirs.id()).await.err().unwrap());
         who.close(theirs.id()).await;
     }
-    assert!(hub.live(own.id()).is_some() && ann.live(hers.id()).is_some());
+    assert!(hub.live_session(own.id()).is_some() && ann.live_session(hers.id()).is_some());
     // Closed sessions are hidden too.
     hub.close(own.id()).await;
     ann.close(hers.id()).await;

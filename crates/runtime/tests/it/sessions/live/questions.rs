@@ -20,9 +20,9 @@ fn asker() -> std::sync::Arc<dyn Agent> {
     })
 }
 
-async fn asked(session: &Controller) -> AskId {
+async fn wait_for_question(session: &Controller) -> AskId {
     let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
-    let seen = until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let seen = collect_until(&mut session.subscribe(Seq::ZERO), is_ask).await;
     let ask = seen.into_iter().find_map(|e| match e.event {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id),
         _ => None,
@@ -45,7 +45,7 @@ fn reject() -> Decision {
 }
 
 async fn decisions(session: &Controller) -> Vec<Decision> {
-    let all = written(session).await.into_iter();
+    let all = written_events(session).await.into_iter();
     let decided = all.filter_map(|e| match e.event {
         AgentEvent::PermissionResolved(resolved) => Some(resolved.decision),
         _ => None,
@@ -54,7 +54,7 @@ async fn decisions(session: &Controller) -> Vec<Decision> {
 }
 
 fn term(seat: &harn_runtime::Seat) -> SeatTerm {
-    seat.asked().0.unwrap()
+    seat.answering_term().0.unwrap()
 }
 
 #[tokio::test]
@@ -62,12 +62,12 @@ async fn answer_from_an_earlier_controller_term_is_dropped() {
     let world = World::new();
     let hub = world.hub(asker());
     let session = world.session(&hub).await;
-    let desk = opened(&session, "zed-1");
-    let pad = came(&session, "tab-2");
+    let desk = connect_with_claim(&session, "zed-1");
+    let pad = connect_without_claim(&session, "tab-2");
     say(&desk, "write").await;
-    let ask = asked(&session).await;
+    let ask = wait_for_question(&session).await;
     let early = term(&desk);
-    assert_eq!(pad.asked().0, None);
+    assert_eq!(pad.answering_term().0, None);
     assert_eq!(desk.asked_client().unwrap().client_id, "zed-1");
     assert_eq!(pad.asked_client(), None);
 
@@ -76,7 +76,7 @@ async fn answer_from_an_earlier_controller_term_is_dropped() {
     tokio::time::timeout(Duration::from_secs(60), watch.changed())
         .await
         .unwrap();
-    assert_eq!(desk.asked(), (None, at));
+    assert_eq!(desk.answering_term(), (None, at));
     assert_eq!(pad.asked_client().unwrap().client_id, "pad");
     desk.answer(ask.clone(), reject(), early).await;
     // After a takeover back, the client is asked again; its answer from the earlier term does not count.
@@ -90,7 +90,7 @@ async fn answer_from_an_earlier_controller_term_is_dropped() {
     desk.attach(AttachClient::controller("desk")).await.unwrap();
     assert_eq!(term(&desk), now);
     desk.answer(ask, allow(), now).await;
-    until(&mut session.subscribe(Seq::ZERO), |e| {
+    collect_until(&mut session.subscribe(Seq::ZERO), |e| {
         matches!(e.event, AgentEvent::TurnEnded(_))
     })
     .await;
@@ -104,13 +104,13 @@ async fn question_without_a_controller_waits_for_one_or_its_deadline() {
         config.ask_deadline = Duration::from_secs(30);
     });
     let session = world.session(&hub).await;
-    let desk = came(&session, "zed-1");
-    let pad = came(&session, "tab-2");
+    let desk = connect_without_claim(&session, "zed-1");
+    let pad = connect_without_claim(&session, "tab-2");
     for waits in [true, false] {
         desk.attach(AttachClient::controller("desk")).await.unwrap();
         say(&desk, "write").await;
         let mut heard = session.subscribe(session.last_seq());
-        let seen = until(&mut heard, |e| {
+        let seen = collect_until(&mut heard, |e| {
             matches!(e.event, AgentEvent::PermissionAsked(_))
         })
         .await;
@@ -122,13 +122,16 @@ async fn question_without_a_controller_waits_for_one_or_its_deadline() {
         pad.detach("pad", "client_detached", Value::Null)
             .await
             .unwrap();
-        assert_eq!((desk.asked().0, pad.asked().0), (None, None));
+        assert_eq!(
+            (desk.answering_term().0, pad.answering_term().0),
+            (None, None)
+        );
         if waits {
             pad.attach(AttachClient::controller("pad")).await.unwrap();
             pad.answer(ask.unwrap(), allow(), term(&pad)).await;
         }
         let over = |e: &Envelope| matches!(e.event, AgentEvent::TurnEnded(_));
-        let wait = until(&mut heard, over);
+        let wait = collect_until(&mut heard, over);
         tokio::time::timeout(Duration::from_secs(31), wait)
             .await
             .unwrap();
@@ -147,22 +150,31 @@ async fn question_without_a_controller_waits_for_one_or_its_deadline() {
 async fn question_without_a_controller_is_sent_to_the_last_opener() {
     let world = World::new();
     let session = world.session(&world.hub(asker())).await;
-    let [first, second] = ["zed-1", "vim-2"].map(|name| opened(&session, name));
-    let pad = came(&session, "tab-3");
+    let [first, second] = ["zed-1", "vim-2"].map(|name| connect_with_claim(&session, name));
+    let pad = connect_without_claim(&session, "tab-3");
     pad.attach(AttachClient::takeover("pad")).await.unwrap();
     say(&pad, "write").await;
-    let ask = asked(&session).await;
-    assert_eq!((first.asked().0, second.asked().0), (None, None));
+    let ask = wait_for_question(&session).await;
+    assert_eq!(
+        (first.answering_term().0, second.answering_term().0),
+        (None, None)
+    );
     pad.attach(AttachClient::observer("pad")).await.unwrap();
-    assert_eq!((first.asked().0, pad.asked().0), (None, None));
+    assert_eq!(
+        (first.answering_term().0, pad.answering_term().0),
+        (None, None)
+    );
     assert_eq!(second.asked_client().unwrap().client_id, "vim-2");
     // Being asked does not give control; the first client that acts gets it.
     let early = term(&second);
     say(&first, "later").await;
-    assert_eq!((second.asked().0, first.has_control()), (None, true));
+    assert_eq!(
+        (second.answering_term().0, first.has_control()),
+        (None, true)
+    );
     second.answer(ask.clone(), allow(), early).await;
     first.answer(ask, reject(), term(&first)).await;
-    until(&mut session.subscribe(Seq::ZERO), |e| {
+    collect_until(&mut session.subscribe(Seq::ZERO), |e| {
         matches!(e.event, AgentEvent::TurnEnded(_))
     })
     .await;

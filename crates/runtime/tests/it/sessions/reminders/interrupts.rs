@@ -22,10 +22,10 @@ async fn write(cx: TurnContext) -> Result<(), AgentError> {
 #[tokio::test]
 async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
     let mut from = stage.session.subscribe(Seq::ZERO);
-    let asked = until(&mut from, is_ask).await;
+    let asked = collect_until(&mut from, is_ask).await;
     let ask = asked.iter().find_map(|e| match &e.event {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
         _ => None,
@@ -46,11 +46,11 @@ async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
     };
     stage.session.answer(ask.unwrap(), allowed).await;
     assert_eq!(
-        leg.seam(Seam::PostToolDispatch).await,
+        leg.pass_seam(Seam::PostToolDispatch).await,
         ["patient", "hello", "stop"]
     );
     leg.cx.say("gone on").await.unwrap();
-    leg.ends();
+    leg.finish();
     let events = whole_turn(&stage.session, &turn).await;
     expect![[r#"
         turn: go
@@ -73,8 +73,8 @@ async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
         loop_exit 0: 1
         ended stopped end_turn
     "#]]
-    .assert_eq(&story(&events));
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    .assert_eq(&format_steering_events(&events));
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 /// A later question is denied too: no client is asked until the agent passes a seam.
@@ -83,10 +83,10 @@ async fn questions_before_the_next_seam_are_denied_after_an_interrupt() {
     let mut stage = Stage::new().await;
     // A reminder from before the turn does not interrupt it.
     stage.remind(INTERRUPT, reminder("before")).await;
-    let (_turn, leg) = stage.go().await;
+    let (_turn, leg) = stage.start_turn().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
     let mut from = stage.session.subscribe(Seq::ZERO);
-    until(&mut from, is_ask).await;
+    collect_until(&mut from, is_ask).await;
     stage.remind(INTERRUPT, reminder("stop")).await;
     let denied = || {
         let reason = "a reminder interrupted before anybody answered".to_owned();
@@ -97,26 +97,26 @@ async fn questions_before_the_next_seam_are_denied_after_an_interrupt() {
         assert_eq!(write(leg.cx.clone()).await, denied());
     }
     assert!(stage.session.view().open_turn.unwrap().asks.is_empty());
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["before", "stop"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["before", "stop"]);
     let mut from = stage.session.subscribe_from_now();
     let asking = tokio::spawn(write(leg.cx.clone()));
-    until(&mut from, is_ask).await;
+    collect_until(&mut from, is_ask).await;
     assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
     // A revoked reminder no longer interrupts.
     let id = stage.remind(INTERRUPT, reminder("again")).await;
     assert_eq!(asking.await.unwrap(), denied());
-    let revoked = stage.session.revoke_reminder(&id, host()).await;
+    let revoked = stage.session.revoke_reminder(&id, host_owner()).await;
     revoked.unwrap();
     let mut from = stage.session.subscribe_from_now();
     let _asking = tokio::spawn(write(leg.cx.clone()));
-    until(&mut from, is_ask).await;
+    collect_until(&mut from, is_ask).await;
     assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
 }
 
 #[tokio::test]
 async fn interrupt_skips_announced_calls_but_no_running_call() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let cx = &leg.cx;
     let running = cx
         .tool("grep")
@@ -141,7 +141,7 @@ async fn interrupt_skips_announced_calls_but_no_running_call() {
     let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
     assert!(passed.is_empty() && !passed.dispatch_skipped());
     running.complete(()).await.unwrap();
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
     expect![[r#"
         a failed skipped: a reminder interrupted before this tool ran
@@ -155,14 +155,14 @@ async fn interrupt_skips_announced_calls_but_no_running_call() {
         turn_end 0: 1
         ended stopped end_turn
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
 }
 
 #[tokio::test]
 async fn only_the_seam_before_tool_dispatch_skips_calls() {
     for seam in [Seam::TurnStart, Seam::PostToolDispatch, Seam::TurnEnd] {
         let mut stage = Stage::new().await;
-        let (_, leg) = stage.go().await;
+        let (_, leg) = stage.start_turn().await;
         let call = AgentEvent::ToolCall(Box::new(harn_model::ToolCall::new("a", "later")));
         leg.cx.emit(call).await.unwrap();
         stage.remind(INTERRUPT, reminder("stop")).await;
@@ -178,11 +178,11 @@ async fn only_the_seam_before_tool_dispatch_skips_calls() {
 #[tokio::test]
 async fn question_about_a_skipped_call_is_denied() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(INTERRUPT, reminder("stop")).await;
     let asking = tokio::spawn(write(leg.cx.clone()));
     let mut from = stage.session.subscribe(Seq::ZERO);
-    until(&mut from, is_ask).await;
+    collect_until(&mut from, is_ask).await;
     let passed = leg.cx.seam(Seam::PreToolDispatch).await.unwrap();
     assert!(passed.dispatch_skipped());
     let open = stage.session.view().open_turn.unwrap();
@@ -195,13 +195,13 @@ async fn question_about_a_skipped_call_is_denied() {
 }
 
 /// Returns an agent whose worker `depth` levels down asks to write a file; each level reports the result as text.
-fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
+fn nested_agent(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
     agent(move |cx: TurnContext| async move {
         let text = match depth {
             0 => format!("{:?}", write(cx.clone()).await),
             _ => {
-                let worker = cx.worker("w").task("write").agent(nested(depth - 1));
-                worker.start().await?.finished().await.text
+                let worker = cx.worker("w").task("write").agent(nested_agent(depth - 1));
+                worker.start().await?.wait_until_finished().await.text
             }
         };
         cx.say(text).await?;
@@ -210,12 +210,15 @@ fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
 }
 
 /// Interrupts a session while its worker `depth` levels down has an open question.
-async fn interrupted(depth: usize, propagate: ReminderPropagation) -> (World, Controller, TurnId) {
+async fn interrupt_worker_question(
+    depth: usize,
+    propagate: ReminderPropagation,
+) -> (World, Controller, TurnId) {
     let world = World::new();
-    let hub = world.hub(nested(depth));
+    let hub = world.hub(nested_agent(depth));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), is_ask).await;
     let stop = SystemReminder {
         propagate,
         ..reminder("stop")
@@ -231,8 +234,8 @@ async fn workers_that_receive_the_interrupt_withdraw_their_questions() {
         (1, ReminderPropagation::All),
         (2, ReminderPropagation::All),
     ] {
-        let (_world, session, turn) = interrupted(depth, propagate).await;
-        let told = story(&whole_turn(&session, &turn).await);
+        let (_world, session, turn) = interrupt_worker_question(depth, propagate).await;
+        let told = format_steering_events(&whole_turn(&session, &turn).await);
         let what = format!("{depth} deep, {propagate:?}: {told}");
         assert_eq!(told.matches("asked ").count(), 1, "{what}");
         assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{what}");
@@ -251,7 +254,7 @@ async fn questions_of_workers_without_the_interrupt_stay_open() {
         (2, ReminderPropagation::None),
         (2, ReminderPropagation::Session),
     ] {
-        let (_world, session, turn) = interrupted(depth, propagate).await;
+        let (_world, session, turn) = interrupt_worker_question(depth, propagate).await;
         let asks = session.view().open_turn.unwrap().asks;
         assert_eq!(asks.len(), 1, "{depth} deep, {propagate:?}");
         let option_id = "allow_once".to_owned();
@@ -261,7 +264,7 @@ async fn questions_of_workers_without_the_interrupt_stay_open() {
         };
         let ask = asks.into_keys().next().unwrap();
         session.answer(ask, allowed).await;
-        let told = story(&whole_turn(&session, &turn).await);
+        let told = format_steering_events(&whole_turn(&session, &turn).await);
         assert!(told.contains("resolved allowed"), "{told}");
         assert!(told.contains("said: Ok(())"), "{told}");
     }
@@ -270,15 +273,15 @@ async fn questions_of_workers_without_the_interrupt_stay_open() {
 #[tokio::test]
 async fn interrupting_message_withdraws_questions() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
-    until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
+    collect_until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
     stage.inject(INTERRUPT, "stop").await;
     let reason = "a message interrupted before anybody answered".to_owned();
     assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
-    assert_eq!(leg.seam(Seam::PreToolDispatch).await, ["stop"]);
-    leg.ends();
-    let told = story(&whole_turn(&stage.session, &turn).await);
+    assert_eq!(leg.pass_seam(Seam::PreToolDispatch).await, ["stop"]);
+    leg.finish();
+    let told = format_steering_events(&whole_turn(&stage.session, &turn).await);
     assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{told}");
 }
 
@@ -286,7 +289,7 @@ async fn interrupting_message_withdraws_questions() {
 #[tokio::test]
 async fn allowed_call_is_not_skipped() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let cx = leg.cx.clone();
     let call = harn_model::ToolCall::new("allowed", "write_file");
     for id in ["allowed", "later"] {
@@ -305,7 +308,7 @@ async fn allowed_call_is_not_skipped() {
         options,
     };
     let asking = tokio::spawn(async move { asker.ask(question).await });
-    let events = until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
+    let events = collect_until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
     let ask = events.iter().find_map(|e| match &e.event {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
         _ => None,
@@ -330,8 +333,8 @@ async fn allowed_call_is_not_skipped() {
         let update = AgentEvent::ToolCallUpdate(Box::new(update));
         cx.emit(update).await.unwrap();
     }
-    leg.ends();
-    let told = story(&whole_turn(&stage.session, &turn).await);
+    leg.finish();
+    let told = format_steering_events(&whole_turn(&stage.session, &turn).await);
     assert!(told.contains("allowed completed\n"), "{told}");
     assert!(told.contains("later failed skipped"), "{told}");
     assert!(!told.contains("allowed failed"), "{told}");

@@ -8,7 +8,7 @@ use harn_runtime::AgentError;
 
 use super::*;
 
-fn kept(id: &str) -> SystemReminder {
+fn preserved_reminder(id: &str) -> SystemReminder {
     SystemReminder {
         preserve_on_compact: true,
         ..reminder(id)
@@ -33,31 +33,36 @@ fn compaction() -> AgentEvent {
 #[tokio::test]
 async fn last_reminder_with_a_key_is_in_force_and_rendered() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     // It replaces a pending reminder in any mode; an audit-only reminder replaces none.
-    stage.remind(STEER, keyed("one", "k")).await;
-    stage.remind(STEER, keyed("other", "other")).await;
-    stage.remind(INTERRUPT, keyed("two", "k")).await;
-    stage.remind(QUEUE, keyed("note", "k")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["other", "two"]);
+    stage.remind(STEER, reminder_with_key("one", "k")).await;
+    stage
+        .remind(STEER, reminder_with_key("other", "other"))
+        .await;
+    stage.remind(INTERRUPT, reminder_with_key("two", "k")).await;
+    stage.remind(QUEUE, reminder_with_key("note", "k")).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["other", "two"]);
     // It replaces a rendered reminder.
-    stage.remind(STEER, keyed("three", "k")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["three"]);
-    assert_eq!(leg.in_force().await, ["other", "three"]);
+    stage.remind(STEER, reminder_with_key("three", "k")).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["three"]);
+    assert_eq!(leg.reminders_in_force().await, ["other", "three"]);
     // It replaces a reminder that the agent missed.
-    stage.remind(STEER, keyed("four", "k")).await;
-    leg.ends();
+    stage.remind(STEER, reminder_with_key("four", "k")).await;
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    assert_eq!(stage.in_force(), ["other", "four"]);
-    let (_, leg) = stage.go().await;
-    stage.remind(STEER, keyed("five", "k")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["five"]);
+    assert_eq!(stage.reminders_in_force(), ["other", "four"]);
+    let (_, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_key("five", "k")).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["five"]);
     // The agent's own reminder replaces one of a host.
-    leg.cx.remind(keyed("six", "k")).await.unwrap();
-    assert_eq!(leg.in_force().await, ["other", "six"]);
-    let events = written(&stage.session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), ["other", "two", "three", "five", "six"]);
-    let told = story(&events);
+    leg.cx.remind(reminder_with_key("six", "k")).await.unwrap();
+    assert_eq!(leg.reminders_in_force().await, ["other", "six"]);
+    let events = written_events(&stage.session, Seq::ZERO).await;
+    assert_eq!(
+        emitted_ids(&events),
+        ["other", "two", "three", "five", "six"]
+    );
+    let told = format_steering_events(&events);
     for step in [
         "deduped one by two\n",
         "deduped two by three\n",
@@ -72,56 +77,66 @@ async fn last_reminder_with_a_key_is_in_force_and_rendered() {
 #[tokio::test]
 async fn revoked_pending_reminder_is_never_rendered() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("one")).await;
     stage.remind(STEER, reminder("two")).await;
-    let revoke = stage.session.revoke_reminder("one", host());
+    let revoke = stage.session.revoke_reminder("one", host_owner());
     assert_eq!(revoke.await.unwrap().result, ControlResult::Revoked);
-    let again = stage.session.revoke_reminder("one", host());
+    let again = stage.session.revoke_reminder("one", host_owner());
     assert_eq!(again.await.unwrap().result, ControlResult::AlreadyRevoked);
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["two"]);
-    let late = stage.session.revoke_reminder("two", host()).await;
-    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
-    let unknown = stage.session.revoke_reminder("three", host()).await;
-    assert_eq!(refused(unknown), ControlResult::UnknownReminderId);
-    assert_eq!(stage.in_force(), ["two"]);
-    assert_eq!(emitted(&written(&stage.session, Seq::ZERO).await), ["two"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["two"]);
+    let late = stage.session.revoke_reminder("two", host_owner()).await;
+    assert_eq!(refusal_result(late), ControlResult::AlreadyDelivered);
+    let unknown = stage.session.revoke_reminder("three", host_owner()).await;
+    assert_eq!(refusal_result(unknown), ControlResult::UnknownReminderId);
+    assert_eq!(stage.reminders_in_force(), ["two"]);
+    assert_eq!(
+        emitted_ids(&written_events(&stage.session, Seq::ZERO).await),
+        ["two"]
+    );
 }
 
 #[tokio::test]
 async fn reminder_id_is_taken_while_pending_or_in_force() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    stage.remind(STEER, lasting("one", 1)).await;
-    let same = || stage.session.remind(STEER, lasting("one", 1), host());
-    assert_eq!(refused(same().await), ControlResult::IdInUse);
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
-    assert_eq!(refused(same().await), ControlResult::IdInUse);
-    leg.ends();
+    let (turn, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_ttl("one", 1)).await;
+    let same = || {
+        stage
+            .session
+            .remind(STEER, reminder_with_ttl("one", 1), host_owner())
+    };
+    assert_eq!(refusal_result(same().await), ControlResult::IdInUse);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one"]);
+    assert_eq!(refusal_result(same().await), ControlResult::IdInUse);
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
     // Its turns are over; another reminder may take its id, be delivered and be revoked.
     assert_eq!(same().await.unwrap().0, "one");
-    let revoke = || stage.session.revoke_reminder("one", host());
+    let revoke = || stage.session.revoke_reminder("one", host_owner());
     assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
     assert_eq!(same().await.unwrap().0, "one");
     assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
     assert_eq!(same().await.unwrap().0, "one");
-    let (_, leg) = stage.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
-    let events = written(&stage.session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), ["one", "one"]);
+    let (_, leg) = stage.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one"]);
+    let events = written_events(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted_ids(&events), ["one", "one"]);
 }
 
 #[tokio::test]
 async fn delivered_reminder_with_a_reused_id_cannot_be_revoked() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("one")).await;
-    let revoke = || stage.session.revoke_reminder("one", host());
+    let revoke = || stage.session.revoke_reminder("one", host_owner());
     assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
     stage.remind(STEER, reminder("one")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
-    assert_eq!(refused(revoke().await), ControlResult::AlreadyDelivered);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one"]);
+    assert_eq!(
+        refusal_result(revoke().await),
+        ControlResult::AlreadyDelivered
+    );
 }
 
 #[tokio::test]
@@ -136,7 +151,7 @@ async fn reminder_without_an_id_gets_one() {
 #[tokio::test]
 async fn reminder_of_the_agent_is_in_force_at_once_with_its_own_id() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("waiting")).await;
     leg.cx.remind(reminder("mine")).await.unwrap();
     leg.cx
@@ -161,16 +176,16 @@ async fn reminder_of_the_agent_is_in_force_at_once_with_its_own_id() {
         mine.iter()
             .all(|it| it.source == ReminderSource::InPipeline)
     );
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["waiting"]);
-    let events = written(&stage.session, Seq::ZERO).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["waiting"]);
+    let events = written_events(&stage.session, Seq::ZERO).await;
     let all = [ids, vec!["waiting"]].concat();
-    assert_eq!(emitted(&events), all);
+    assert_eq!(emitted_ids(&events), all);
 }
 
 #[tokio::test]
 async fn reminder_lasts_for_its_ttl_turns() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     for (id, turns) in [("one", Some(1)), ("two", Some(2)), ("ever", None)] {
         let reminder = SystemReminder {
             ttl_turns: turns,
@@ -178,23 +193,23 @@ async fn reminder_lasts_for_its_ttl_turns() {
         };
         stage.remind(STEER, reminder).await;
     }
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two", "ever"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one", "two", "ever"]);
     let before = stage.session.last_seq();
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    assert_eq!(stage.in_force(), ["two", "ever"]);
-    let (turn, leg) = stage.go().await;
+    assert_eq!(stage.reminders_in_force(), ["two", "ever"]);
+    let (turn, leg) = stage.start_turn().await;
     let left = leg.cx.reminders().await.unwrap();
     let left: Vec<_> = left.into_iter().map(|it| (it.id, it.ttl_turns)).collect();
     assert_eq!(
         left,
         [("two".to_owned(), Some(1)), ("ever".to_owned(), None)]
     );
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    assert_eq!(stage.in_force(), ["ever"]);
-    let (turn, leg) = stage.go().await;
-    leg.ends();
+    assert_eq!(stage.reminders_in_force(), ["ever"]);
+    let (turn, leg) = stage.start_turn().await;
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
     expect![[r#"
         aged
@@ -207,65 +222,65 @@ async fn reminder_lasts_for_its_ttl_turns() {
         turn: go
         ended stopped end_turn
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
 }
 
 #[tokio::test]
 async fn missed_reminder_does_not_age() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    stage.remind(STEER, lasting("one", 1)).await;
-    leg.ends();
+    let (turn, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_ttl("one", 1)).await;
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    assert_eq!(stage.in_force(), ["one"]);
-    let (turn, leg) = stage.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
-    leg.ends();
+    assert_eq!(stage.reminders_in_force(), ["one"]);
+    let (turn, leg) = stage.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one"]);
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    assert_eq!(stage.in_force(), [""; 0]);
+    assert_eq!(stage.reminders_in_force(), [""; 0]);
 }
 
 #[tokio::test]
 async fn each_agent_call_ages_a_reminder() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    stage.remind(STEER, lasting("two", 2)).await;
-    leg.seam(Seam::TurnStart).await;
+    let (turn, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_ttl("two", 2)).await;
+    leg.pass_seam(Seam::TurnStart).await;
     stage.inject(QUEUE, "more").await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "more");
-    assert_eq!(leg.in_force().await, ["two"]);
+    assert_eq!(leg.reminders_in_force().await, ["two"]);
     stage.inject(QUEUE, "yet more").await;
-    leg.ends();
-    let leg = stage.leg().await;
-    assert_eq!(leg.in_force().await, [""; 0]);
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    let leg = stage.next_call().await;
+    assert_eq!(leg.reminders_in_force().await, [""; 0]);
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test]
 async fn cancelled_or_failed_turn_ages_a_reminder() {
     for cancelled in [true, false] {
         let mut stage = Stage::new().await;
-        let (turn, leg) = stage.go().await;
-        stage.remind(STEER, lasting("one", 1)).await;
-        stage.remind(STEER, lasting("two", 2)).await;
-        leg.seam(Seam::TurnStart).await;
-        stage.remind(STEER, lasting("waits", 1)).await;
+        let (turn, leg) = stage.start_turn().await;
+        stage.remind(STEER, reminder_with_ttl("one", 1)).await;
+        stage.remind(STEER, reminder_with_ttl("two", 2)).await;
+        leg.pass_seam(Seam::TurnStart).await;
+        stage.remind(STEER, reminder_with_ttl("waits", 1)).await;
         stage.remind(QUEUE, reminder("note")).await;
         if cancelled {
             stage.session.cancel(turn.clone()).await;
         } else {
-            leg.returns(Err(AgentError::Failed("no".to_owned())));
+            leg.finish_with(Err(AgentError::Failed("no".to_owned())));
         }
         whole_turn(&stage.session, &turn).await;
-        assert_eq!(stage.in_force(), ["two"]);
+        assert_eq!(stage.reminders_in_force(), ["two"]);
         // Pending reminders belong to the session and stay pending.
-        assert_eq!(stage.waiting(), ["waits", "note"]);
-        let (turn, leg) = stage.go().await;
-        assert_eq!(leg.seam(Seam::TurnStart).await, ["waits"]);
-        leg.ends();
+        assert_eq!(stage.pending_texts(), ["waits", "note"]);
+        let (turn, leg) = stage.start_turn().await;
+        assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["waits"]);
+        leg.finish();
         whole_turn(&stage.session, &turn).await;
         assert!(stage.session.view().reminders.is_empty());
         assert!(stage.session.view().pending.is_empty());
@@ -275,82 +290,82 @@ async fn cancelled_or_failed_turn_ages_a_reminder() {
 #[tokio::test]
 async fn interrupted_turn_ages_reminders_and_keeps_everything_else() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    stage.remind(STEER, lasting("one", 1)).await;
-    stage.remind(STEER, lasting("two", 2)).await;
-    stage.remind(STEER, keyed("ever", "k")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two", "ever"]);
-    stage.remind(STEER, keyed("waits", "k")).await;
+    let (_, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_ttl("one", 1)).await;
+    stage.remind(STEER, reminder_with_ttl("two", 2)).await;
+    stage.remind(STEER, reminder_with_key("ever", "k")).await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one", "two", "ever"]);
+    stage.remind(STEER, reminder_with_key("waits", "k")).await;
     stage.remind(QUEUE, reminder("note")).await;
     stage.remind(STEER, reminder("gone")).await;
-    let revoke = stage.session.revoke_reminder("gone", host());
+    let revoke = stage.session.revoke_reminder("gone", host_owner());
     revoke.await.unwrap();
 
-    let mut revived = Revived::of(&stage).await;
+    let mut revived = Revived::from_stage(&stage).await;
     let session = revived.session.clone();
-    assert_eq!(in_force(&session), ["two", "ever"]);
+    assert_eq!(reminders_in_force(&session), ["two", "ever"]);
     assert_eq!(session.view().pending.len(), 2);
     // The reopened session knows the earlier outcomes and ids.
-    let again = session.revoke_reminder("gone", host()).await;
+    let again = session.revoke_reminder("gone", host_owner()).await;
     assert_eq!(again.unwrap().result, ControlResult::AlreadyRevoked);
-    let late = session.revoke_reminder("one", host()).await;
-    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
-    let taken = session.remind(STEER, reminder("ever"), host()).await;
-    assert_eq!(refused(taken), ControlResult::IdInUse);
-    let (turn, leg) = revived.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["waits"]);
-    assert_eq!(leg.in_force().await, ["two", "waits"]);
-    leg.ends();
+    let late = session.revoke_reminder("one", host_owner()).await;
+    assert_eq!(refusal_result(late), ControlResult::AlreadyDelivered);
+    let taken = session.remind(STEER, reminder("ever"), host_owner()).await;
+    assert_eq!(refusal_result(taken), ControlResult::IdInUse);
+    let (turn, leg) = revived.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["waits"]);
+    assert_eq!(leg.reminders_in_force().await, ["two", "waits"]);
+    leg.finish();
     let events = whole_turn(&session, &turn).await;
-    let told = story(&events);
+    let told = format_steering_events(&events);
     assert!(told.contains("injected note audit_only\n"), "{told}");
-    assert_eq!(emitted(&events), ["one", "two", "ever", "waits"]);
+    assert_eq!(emitted_ids(&events), ["one", "two", "ever", "waits"]);
     // A second restart changes nothing.
     let view = session.view();
-    assert_eq!(revived.again().await.session.view(), view);
+    assert_eq!(revived.restart().await.session.view(), view);
 }
 
 #[tokio::test]
 async fn compaction_ages_preserved_reminders_and_expires_the_rest() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("gone")).await;
-    stage.remind(STEER, kept("kept")).await;
+    stage.remind(STEER, preserved_reminder("kept")).await;
     for (id, turns) in [("one", 1), ("two", 2)] {
         let reminder = SystemReminder {
             ttl_turns: Some(turns),
-            ..kept(id)
+            ..preserved_reminder(id)
         };
         stage.remind(STEER, reminder).await;
     }
-    leg.seam(Seam::TurnStart).await;
+    leg.pass_seam(Seam::TurnStart).await;
     stage.remind(STEER, reminder("waits")).await;
     let before = stage.session.last_seq();
     leg.cx.emit(compaction()).await.unwrap();
-    assert_eq!(leg.in_force().await, ["kept", "two"]);
+    assert_eq!(leg.reminders_in_force().await, ["kept", "two"]);
     expect![[r#"
         aged
         expired one ttl
         expired gone compaction
         compacted
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
     // A pending reminder is in no transcript, so the compaction does not end it.
-    assert_eq!(leg.seam(Seam::PostToolDispatch).await, ["waits"]);
+    assert_eq!(leg.pass_seam(Seam::PostToolDispatch).await, ["waits"]);
 }
 
 #[tokio::test]
 async fn reminders_and_compactions_in_one_batch_keep_their_order() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     // Sent without a wait in between: the session processes all of it together.
     let before = stage.session.last_seq();
     leg.cx.remind(reminder("before")).await.unwrap();
     leg.cx.emit(compaction()).await.unwrap();
-    leg.cx.remind(kept("between")).await.unwrap();
+    leg.cx.remind(preserved_reminder("between")).await.unwrap();
     leg.cx.emit(compaction()).await.unwrap();
     leg.cx.remind(reminder("after")).await.unwrap();
-    assert_eq!(leg.in_force().await, ["between", "after"]);
+    assert_eq!(leg.reminders_in_force().await, ["between", "after"]);
     expect![[r#"
         injected before finish_step
         expired before compaction
@@ -361,49 +376,52 @@ async fn reminders_and_compactions_in_one_batch_keep_their_order() {
         emitted between
         emitted after
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
 }
 
 #[tokio::test]
 async fn reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending = 3).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     for id in ["a", "b"] {
         stage.remind(STEER, reminder(id)).await;
     }
-    leg.seam(Seam::TurnStart).await;
+    leg.pass_seam(Seam::TurnStart).await;
     leg.cx.remind(reminder("own")).await.unwrap();
-    let too_many = stage.session.remind(STEER, reminder("c"), host()).await;
-    assert_eq!(refused(too_many), ControlResult::QueueFull);
+    let too_many = stage
+        .session
+        .remind(STEER, reminder("c"), host_owner())
+        .await;
+    assert_eq!(refusal_result(too_many), ControlResult::QueueFull);
     let full = leg.cx.remind(reminder("c")).await;
     let why = "too many reminders are in force or wait already; let some expire";
     assert_eq!(full, Err(AgentError::Failed(why.to_owned())));
     // Messages have their own limit; the agent continues.
     stage.inject(STEER, "hello").await;
-    assert_eq!(leg.in_force().await, ["a", "b", "own"]);
+    assert_eq!(leg.reminders_in_force().await, ["a", "b", "own"]);
     leg.cx.emit(compaction()).await.unwrap();
     leg.cx.remind(reminder("c")).await.unwrap();
-    assert_eq!(leg.in_force().await, ["c"]);
+    assert_eq!(leg.reminders_in_force().await, ["c"]);
 }
 
 #[tokio::test]
 async fn bytes_of_reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 10_000).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     let long = |id: &str| SystemReminder::new(id, "x".repeat(6_000));
     stage.remind(STEER, long("a")).await;
-    leg.seam(Seam::TurnStart).await;
-    let too_much = stage.session.remind(STEER, long("b"), host()).await;
-    assert_eq!(refused(too_much), ControlResult::QueueFull);
+    leg.pass_seam(Seam::TurnStart).await;
+    let too_much = stage.session.remind(STEER, long("b"), host_owner()).await;
+    assert_eq!(refusal_result(too_much), ControlResult::QueueFull);
     assert!(leg.cx.remind(long("b")).await.is_err());
     leg.cx.remind(reminder("short")).await.unwrap();
-    assert_eq!(leg.in_force().await, ["a", "short"]);
+    assert_eq!(leg.reminders_in_force().await, ["a", "short"]);
 }
 
 #[tokio::test]
 async fn one_seam_delivers_ten_thousand_reminders() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let ids: Vec<_> = (0..10_000).map(|i| format!("r-{i}")).collect();
     for (i, id) in ids.iter().enumerate() {
         // Each tenth reminder replaces the tenth before it.
@@ -422,28 +440,28 @@ async fn one_seam_delivers_ten_thousand_reminders() {
     let given = leg.cx.seam(Seam::TurnStart).await.unwrap();
     let given: Vec<_> = given.reminders().map(|it| it.id.clone()).collect();
     assert_eq!(given, expected);
-    assert_eq!(stage.in_force(), expected);
+    assert_eq!(stage.reminders_in_force(), expected);
     // Each is delivered once.
     for _ in 0..100 {
         assert!(leg.cx.seam(Seam::TurnStart).await.unwrap().is_empty());
     }
-    leg.ends();
+    leg.finish();
     let events = whole_turn(&stage.session, &turn).await;
-    assert_eq!(emitted(&events), expected);
+    assert_eq!(emitted_ids(&events), expected);
 }
 
 #[tokio::test]
 async fn messages_and_reminders_keep_their_order_at_the_turn_end() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let before = stage.session.last_seq();
     stage.remind(STEER, reminder("first")).await;
     stage.inject(STEER, "hello").await;
     stage.remind(STEER, reminder("second")).await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "hello");
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
     expect![[r#"
         queued first
@@ -455,5 +473,5 @@ async fn messages_and_reminders_keep_their_order_at_the_turn_end() {
         turn_end 0: 3
         ended stopped end_turn
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, to_value};
 use tokio::sync::mpsc;
 
 pub use crate::sessions::steering::{
-    INTERRUPT, Leg, QUEUE, STEER, Stage, host, inject, played, refused, texts,
+    INTERRUPT, Leg, QUEUE, STEER, Stage, host_owner, inject, played_agent, refusal_result, texts,
 };
 use crate::support::*;
 
@@ -26,19 +26,19 @@ impl Stage {
     }
 
     /// Formats the steering events after this event id, one per line.
-    pub async fn story(&self, after: Seq) -> String {
-        story(&written(&self.session, after).await)
+    pub async fn steering_log(&self, after: Seq) -> String {
+        format_steering_events(&written_events(&self.session, after).await)
     }
 
     /// Returns the ids of the reminders in force.
-    pub fn in_force(&self) -> Vec<String> {
-        in_force(&self.session)
+    pub fn reminders_in_force(&self) -> Vec<String> {
+        reminders_in_force(&self.session)
     }
 }
 
 impl Leg {
     /// Returns the ids of the reminders in force, as the agent receives them.
-    pub async fn in_force(&self) -> Vec<String> {
+    pub async fn reminders_in_force(&self) -> Vec<String> {
         let in_force = self.cx.reminders().await.unwrap();
         in_force.into_iter().map(|it| it.id).collect()
     }
@@ -54,10 +54,10 @@ pub struct Revived {
 }
 
 impl Revived {
-    pub async fn of(stage: &Stage) -> Self {
+    pub async fn from_stage(stage: &Stage) -> Self {
         let world = World::new();
-        copy(stage.world.state(), world.state());
-        let (agent, legs) = played();
+        copy_dir(stage.world.state(), world.state());
+        let (agent, legs) = played_agent();
         let hub = world.hub(agent);
         let session = hub.open(stage.session.id(), None).await.unwrap();
         Self {
@@ -69,9 +69,9 @@ impl Revived {
     }
 
     /// Shuts the process down cleanly and reopens the session.
-    pub async fn again(self) -> Self {
+    pub async fn restart(self) -> Self {
         self.hub.shutdown().await;
-        let (agent, legs) = played();
+        let (agent, legs) = played_agent();
         let hub = self.world.hub(agent);
         let session = hub.open(self.session.id(), None).await.unwrap();
         Self {
@@ -83,13 +83,13 @@ impl Revived {
     }
 
     /// Sends a prompt and returns its turn and the agent's call.
-    pub async fn go(&mut self) -> (TurnId, Leg) {
+    pub async fn start_turn(&mut self) -> (TurnId, Leg) {
         let turn = prompt(&self.session, "go").await;
         (turn, self.legs.recv().await.unwrap())
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_dir(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let (entry, kind) = entry
             .map(|it| (it.path(), it.file_type().unwrap()))
@@ -97,7 +97,7 @@ fn copy(from: &Path, to: &Path) {
         let copied = to.join(entry.file_name().unwrap());
         if kind.is_dir() {
             std::fs::create_dir_all(&copied).unwrap();
-            copy(&entry, &copied);
+            copy_dir(&entry, &copied);
         } else {
             std::fs::copy(&entry, &copied).unwrap();
         }
@@ -105,13 +105,13 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Returns all events after this event id.
-pub async fn written(session: &Controller, after: Seq) -> Vec<Envelope> {
+pub async fn written_events(session: &Controller, after: Seq) -> Vec<Envelope> {
     let last = session.last_seq();
     if last <= after {
         return Vec::new();
     }
     let mut from = session.subscribe(after);
-    let mut seen = until(&mut from, |e| e.seq >= last).await;
+    let mut seen = collect_until(&mut from, |e| e.seq >= last).await;
     seen.retain(|e| e.seq <= last);
     seen
 }
@@ -121,14 +121,14 @@ pub fn reminder(id: &str) -> SystemReminder {
     SystemReminder::new(id, id)
 }
 
-pub fn keyed(id: &str, key: &str) -> SystemReminder {
+pub fn reminder_with_key(id: &str, key: &str) -> SystemReminder {
     SystemReminder {
         dedupe_key: Some(key.to_owned()),
         ..reminder(id)
     }
 }
 
-pub fn lasting(id: &str, turns: u64) -> SystemReminder {
+pub fn reminder_with_ttl(id: &str, turns: u64) -> SystemReminder {
     SystemReminder {
         ttl_turns: Some(turns),
         ..reminder(id)
@@ -136,18 +136,22 @@ pub fn lasting(id: &str, turns: u64) -> SystemReminder {
 }
 
 pub async fn remind(session: &Controller, mode: DeliveryMode, reminder: SystemReminder) -> String {
-    session.remind(mode, reminder, host()).await.unwrap().0
+    session
+        .remind(mode, reminder, host_owner())
+        .await
+        .unwrap()
+        .0
 }
 
 /// Returns the ids of the reminders in force, by the session's view.
-pub fn in_force(session: &Controller) -> Vec<String> {
+pub fn reminders_in_force(session: &Controller) -> Vec<String> {
     let view = session.view();
     let ids = view.reminders.iter().map(|it| it.reminder.id.clone());
     ids.collect()
 }
 
 /// Returns the ids of the rendered reminders, in order.
-pub fn emitted(events: &[Envelope]) -> Vec<String> {
+pub fn emitted_ids(events: &[Envelope]) -> Vec<String> {
     let emitted = events.iter().filter_map(|e| match &e.event {
         AgentEvent::ReminderEmitted(reminder) => Some(reminder.reminder_id.clone()),
         _ => None,
@@ -156,22 +160,24 @@ pub fn emitted(events: &[Envelope]) -> Vec<String> {
 }
 
 /// Formats the steering events, one per line.
-pub fn story(events: &[Envelope]) -> String {
-    let lines = events.iter().filter_map(|e| line(&e.event));
+pub fn format_steering_events(events: &[Envelope]) -> String {
+    let lines = events.iter().filter_map(|e| format_event(&e.event));
     lines.map(|line| line + "\n").collect()
 }
 
-fn line(event: &AgentEvent) -> Option<String> {
+fn format_event(event: &AgentEvent) -> Option<String> {
     Some(match event {
         AgentEvent::TurnStarted(started) => format!("turn: {}", plain_text(&started.prompt)),
-        AgentEvent::TurnEnded(ended) => format!("ended {}", word(to_value(&ended.outcome))),
+        AgentEvent::TurnEnded(ended) => {
+            format!("ended {}", serialized_words(to_value(&ended.outcome)))
+        }
         AgentEvent::Recovered(_) => "recovered".to_owned(),
         AgentEvent::UserMessage { content, .. } => format!("user: {}", plain_text(content)),
         AgentEvent::AgentMessageChunk { content, .. } => format!("said: {content}"),
         AgentEvent::ReminderEmitted(it) => format!("emitted {}", it.reminder_id),
         AgentEvent::LoopCheckpoint(it) => {
             let skipped = if it.dispatch_skipped { ", skipped" } else { "" };
-            let seam = word(to_value(it.seam));
+            let seam = serialized_words(to_value(it.seam));
             format!("{seam} {}: {}{skipped}", it.iteration, it.delivered)
         }
         AgentEvent::Pending(change) => match &**change {
@@ -192,14 +198,17 @@ fn line(event: &AgentEvent) -> Option<String> {
             ReminderChange::Expired {
                 reminder_id,
                 reason,
-            } => format!("expired {reminder_id} {}", word(to_value(reason))),
+            } => format!(
+                "expired {reminder_id} {}",
+                serialized_words(to_value(reason))
+            ),
         },
         AgentEvent::Daemon(change) => match change {
             DaemonChange::Idle {
                 iteration,
                 backoff_ms,
             } => format!("idle {iteration}, pace {backoff_ms}"),
-            DaemonChange::Woke { reason } => format!("woke {}", word(to_value(reason))),
+            DaemonChange::Woke { reason } => format!("woke {}", serialized_words(to_value(reason))),
             DaemonChange::WatchdogTripped {
                 attempts,
                 elapsed_ms,
@@ -207,11 +216,17 @@ fn line(event: &AgentEvent) -> Option<String> {
         },
         AgentEvent::TranscriptCompacted(_) => "compacted".to_owned(),
         AgentEvent::PermissionAsked(ask) => format!("asked {}", ask.tool_call.tool_call_id),
-        AgentEvent::PermissionResolved(it) => format!("resolved {}", word(to_value(&it.decision))),
+        AgentEvent::PermissionResolved(it) => {
+            format!("resolved {}", serialized_words(to_value(&it.decision)))
+        }
         AgentEvent::ToolCall(call) => format!("call {}", call.tool_call_id),
         AgentEvent::ToolCallUpdate(it) => {
             let error = it.error.as_deref().unwrap_or_default();
-            let line = format!("{} {} {error}", it.tool_call_id, word(to_value(it.status)));
+            let line = format!(
+                "{} {} {error}",
+                it.tool_call_id,
+                serialized_words(to_value(it.status))
+            );
             line.trim_end().to_owned()
         }
         _ => return None,
@@ -219,7 +234,7 @@ fn line(event: &AgentEvent) -> Option<String> {
 }
 
 /// Returns the strings of a serialized value, as the journal has them.
-fn word(of: serde_json::Result<Value>) -> String {
+fn serialized_words(of: serde_json::Result<Value>) -> String {
     match of.unwrap() {
         Value::String(word) => word,
         Value::Object(fields) => {

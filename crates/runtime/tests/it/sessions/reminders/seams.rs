@@ -23,7 +23,7 @@ const TABLE: [(Seam, &[DeliveryMode]); 9] = [
 async fn each_seam_drains_its_modes_and_renders_all_but_audit_only() {
     for (seam, drained) in TABLE {
         let mut stage = Stage::new().await;
-        let (_, leg) = stage.go().await;
+        let (_, leg) = stage.start_turn().await;
         let names = [
             (INTERRUPT, "interrupt"),
             (STEER, "finish"),
@@ -33,7 +33,7 @@ async fn each_seam_drains_its_modes_and_renders_all_but_audit_only() {
             stage.remind(mode, reminder(id)).await;
         }
         let before = stage.session.last_seq();
-        let given = leg.seam(seam).await;
+        let given = leg.pass_seam(seam).await;
         let is_drained = |mode: &DeliveryMode| drained.contains(mode);
         let of = |wanted: &dyn Fn(DeliveryMode) -> bool| {
             let wanted = names.into_iter().filter(|(mode, _)| wanted(*mode));
@@ -42,28 +42,37 @@ async fn each_seam_drains_its_modes_and_renders_all_but_audit_only() {
         let rendered = of(&|mode| is_drained(&mode) && mode != QUEUE);
         assert_eq!(given, rendered, "{seam:?}");
         assert_eq!(
-            emitted(&written(&stage.session, before).await),
+            emitted_ids(&written_events(&stage.session, before).await),
             rendered,
             "{seam:?}"
         );
-        assert_eq!(stage.in_force(), rendered, "{seam:?}");
-        assert_eq!(stage.waiting(), of(&|mode| !is_drained(&mode)), "{seam:?}");
+        assert_eq!(stage.reminders_in_force(), rendered, "{seam:?}");
+        assert_eq!(
+            stage.pending_texts(),
+            of(&|mode| !is_drained(&mode)),
+            "{seam:?}"
+        );
         // Each is delivered once.
-        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
+        assert_eq!(leg.pass_seam(seam).await, [""; 0], "{seam:?}");
     }
 }
 
 #[tokio::test]
 async fn reminder_events_are_written_in_order() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let before = stage.session.last_seq();
-    stage.remind(STEER, keyed("one", "k")).await;
+    stage.remind(STEER, reminder_with_key("one", "k")).await;
     stage.remind(STEER, reminder("two")).await;
     inject(&stage.session, STEER, "hello").await.unwrap();
-    stage.remind(INTERRUPT, keyed("three", "k")).await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["two", "hello", "three"]);
-    leg.ends();
+    stage
+        .remind(INTERRUPT, reminder_with_key("three", "k"))
+        .await;
+    assert_eq!(
+        leg.pass_seam(Seam::TurnStart).await,
+        ["two", "hello", "three"]
+    );
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
     expect![[r#"
         queued one
@@ -80,24 +89,24 @@ async fn reminder_events_are_written_in_order() {
         turn_start 1: 4
         ended stopped end_turn
     "#]]
-    .assert_eq(&stage.story(before).await);
+    .assert_eq(&stage.steering_log(before).await);
 }
 
 #[tokio::test]
 async fn audit_only_reminder_is_recorded_at_the_end_and_never_rendered() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.remind(QUEUE, reminder("note")).await;
     for (seam, _) in TABLE {
-        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
-        assert_eq!(leg.in_force().await, [""; 0], "{seam:?}");
+        assert_eq!(leg.pass_seam(seam).await, [""; 0], "{seam:?}");
+        assert_eq!(leg.reminders_in_force().await, [""; 0], "{seam:?}");
     }
     // This reminder arrives after the agent passed the last seam.
     stage.remind(QUEUE, reminder("later")).await;
-    leg.ends();
+    leg.finish();
     let events = whole_turn(&stage.session, &turn).await;
-    assert_eq!(emitted(&events), [""; 0]);
-    let told = story(&events);
+    assert_eq!(emitted_ids(&events), [""; 0]);
+    let told = format_steering_events(&events);
     assert_eq!(
         told.matches("injected note audit_only\n").count(),
         1,
@@ -110,72 +119,72 @@ async fn audit_only_reminder_is_recorded_at_the_end_and_never_rendered() {
     );
     assert!(stage.session.view().pending.is_empty());
     assert!(stage.session.view().reminders.is_empty());
-    let (_, leg) = stage.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
-    assert_eq!(leg.in_force().await, [""; 0]);
+    let (_, leg) = stage.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, [""; 0]);
+    assert_eq!(leg.reminders_in_force().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn missed_reminder_is_delivered_at_the_next_matching_seam() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     for mode in [INTERRUPT, STEER] {
         stage.remind(mode, reminder(mode.as_str())).await;
     }
-    leg.ends();
+    leg.finish();
     let events = whole_turn(&stage.session, &turn).await;
     let missed = ["interrupt_immediate", "finish_step"];
-    assert_eq!(emitted(&events), [""; 0]);
-    assert_eq!(stage.in_force(), missed);
+    assert_eq!(emitted_ids(&events), [""; 0]);
+    assert_eq!(stage.reminders_in_force(), missed);
     let before = stage.session.last_seq();
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     // These seams render nothing, and an audit-only reminder does not cause it.
     stage.remind(QUEUE, reminder("note")).await;
     for seam in [Seam::PreToolDispatch, Seam::PreCompact, Seam::LoopExit] {
-        assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
+        assert_eq!(leg.pass_seam(seam).await, [""; 0], "{seam:?}");
     }
-    assert_eq!(leg.seam(Seam::TurnStart).await, missed);
-    assert_eq!(leg.seam(Seam::TurnEnd).await, [""; 0]);
-    assert_eq!(leg.in_force().await, missed);
-    let events = written(&stage.session, before).await;
-    assert_eq!(emitted(&events), missed);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, missed);
+    assert_eq!(leg.pass_seam(Seam::TurnEnd).await, [""; 0]);
+    assert_eq!(leg.reminders_in_force().await, missed);
+    let events = written_events(&stage.session, before).await;
+    assert_eq!(emitted_ids(&events), missed);
 }
 
 #[tokio::test]
 async fn reading_reminders_renders_them_once_and_delivers_nothing_pending() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("one")).await;
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("two")).await;
-    assert_eq!(leg.in_force().await, ["one"]);
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["two"]);
-    assert_eq!(leg.in_force().await, ["one", "two"]);
-    let events = written(&stage.session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), ["one", "two"]);
+    assert_eq!(leg.reminders_in_force().await, ["one"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["two"]);
+    assert_eq!(leg.reminders_in_force().await, ["one", "two"]);
+    let events = written_events(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted_ids(&events), ["one", "two"]);
 }
 
 #[tokio::test]
 async fn cancelled_agent_receives_no_reminder() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("one")).await;
-    leg.ends();
+    leg.finish();
     whole_turn(&stage.session, &turn).await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("two")).await;
     // The test's agent returns at once, but its context still exists.
     stage.session.cancel(turn.clone()).await;
     let cancelled = Err(AgentError::Cancelled);
     assert_eq!(leg.cx.seam(Seam::TurnStart).await.map(|_| ()), cancelled);
     assert_eq!(leg.cx.reminders().await.map(|_| ()), cancelled);
-    stage.stopped(&turn, StopReason::Cancelled).await;
-    let events = written(&stage.session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), [""; 0]);
-    let (_, leg) = stage.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two"]);
+    stage.assert_stopped(&turn, StopReason::Cancelled).await;
+    let events = written_events(&stage.session, Seq::ZERO).await;
+    assert_eq!(emitted_ids(&events), [""; 0]);
+    let (_, leg) = stage.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one", "two"]);
 }
 
 #[tokio::test]
@@ -186,28 +195,28 @@ async fn reminder_between_turns_waits_for_the_next_turn() {
     }
     assert_eq!(stage.session.view().pending.len(), 3);
     assert!(!stage.is_called());
-    let (turn, leg) = stage.go().await;
-    let given = leg.seam(Seam::TurnStart).await;
+    let (turn, leg) = stage.start_turn().await;
+    let given = leg.pass_seam(Seam::TurnStart).await;
     assert_eq!(given, ["finish_step", "interrupt_immediate"]);
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert!(stage.session.view().pending.is_empty());
 }
 
 #[tokio::test]
 async fn reminder_does_not_cause_another_agent_call() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.remind(INTERRUPT, reminder("one")).await;
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert!(!stage.is_called());
 }
 
 #[tokio::test]
 async fn dropped_call_takes_no_reminder() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.remind(STEER, reminder("one")).await;
     {
         // Both calls are sent and dropped before the session processes them.
@@ -221,6 +230,6 @@ async fn dropped_call_takes_no_reminder() {
         .await;
     }
     leg.cx.flush().await.unwrap();
-    assert_eq!(stage.waiting(), ["one"]);
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["one"]);
+    assert_eq!(stage.pending_texts(), ["one"]);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["one"]);
 }

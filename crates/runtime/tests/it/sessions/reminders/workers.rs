@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 
-fn spread(id: &str, propagate: ReminderPropagation) -> SystemReminder {
+fn reminder_with_propagation(id: &str, propagate: ReminderPropagation) -> SystemReminder {
     SystemReminder {
         propagate,
         ..reminder(id)
@@ -28,11 +28,11 @@ struct Crew {
 
 impl Crew {
     /// Starts a worker whose agent the test plays, and returns its first call.
-    async fn of(hub: &Hub, leg: &Leg) -> (Self, Leg) {
-        let (agent, mut legs) = played();
+    async fn start_worker(hub: &Hub, leg: &Leg) -> (Self, Leg) {
+        let (agent, mut legs) = played_agent();
         let worker = start(&leg.cx, agent).await;
         let first = legs.recv().await.unwrap();
-        let session = hub.live(worker.session_id()).unwrap();
+        let session = hub.live_session(worker.session_id()).unwrap();
         let crew = Self {
             worker,
             legs,
@@ -48,28 +48,30 @@ async fn start(cx: &TurnContext, agent: std::sync::Arc<dyn Agent>) -> Worker {
 }
 
 /// Waits until the session has written this line.
-async fn has(session: &Controller, line: &str) {
+async fn wait_for_line(session: &Controller, line: &str) {
     let wanted = line.to_owned() + "\n";
-    let is_it = |e: &Envelope| story(std::slice::from_ref(e)) == wanted;
-    until(&mut session.subscribe(Seq::ZERO), is_it).await;
+    let is_it = |e: &Envelope| format_steering_events(std::slice::from_ref(e)) == wanted;
+    collect_until(&mut session.subscribe(Seq::ZERO), is_it).await;
 }
 
 #[tokio::test]
 async fn worker_starts_with_reminders_in_force_and_pending() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     for (id, propagate) in EVERY {
-        stage.remind(STEER, spread(id, propagate)).await;
+        stage
+            .remind(STEER, reminder_with_propagation(id, propagate))
+            .await;
     }
-    leg.seam(Seam::TurnStart).await;
+    leg.pass_seam(Seam::TurnStart).await;
     stage.remind(STEER, reminder("waits")).await;
     stage.remind(INTERRUPT, reminder("interrupts")).await;
     stage.remind(QUEUE, reminder("note")).await;
     leg.cx.remind(reminder("own")).await.unwrap();
     leg.cx.flush().await.unwrap();
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
     let mine = ["session", "all", "own", "waits", "interrupts"];
-    assert_eq!(below.seam(Seam::TurnStart).await, mine);
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, mine);
     let inherited = below.cx.reminders().await.unwrap();
     for it in &inherited {
         assert_eq!(it.source, ReminderSource::Inherited);
@@ -77,17 +79,17 @@ async fn worker_starts_with_reminders_in_force_and_pending() {
         assert_eq!(origin, Some(stage.session.id().as_str()));
     }
     // The next level receives only reminders for all, with the id of the session they come from.
-    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
-    assert_eq!(deepest.seam(Seam::TurnStart).await, ["all"]);
+    let (grandchild, deepest) = Crew::start_worker(&stage.hub, &below).await;
+    assert_eq!(deepest.pass_seam(Seam::TurnStart).await, ["all"]);
     let inherited = deepest.cx.reminders().await.unwrap();
     let origin = inherited[0].originating_agent_id.as_deref();
     assert_eq!(origin, Some(stage.session.id().as_str()));
     // Each was rendered once per session, without a control operation.
-    let events = written(&child.session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), mine);
-    assert!(!story(&events).contains("queued"));
+    let events = written_events(&child.session, Seq::ZERO).await;
+    assert_eq!(emitted_ids(&events), mine);
+    assert!(!format_steering_events(&events).contains("queued"));
     assert_eq!(
-        emitted(&written(&grandchild.session, Seq::ZERO).await),
+        emitted_ids(&written_events(&grandchild.session, Seq::ZERO).await),
         ["all"]
     );
 }
@@ -95,23 +97,34 @@ async fn worker_starts_with_reminders_in_force_and_pending() {
 #[tokio::test]
 async fn running_worker_receives_a_reminder_with_its_mode() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
-    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
+    let (_, leg) = stage.start_turn().await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
+    let (grandchild, deepest) = Crew::start_worker(&stage.hub, &below).await;
     for (id, propagate) in EVERY {
-        stage.remind(INTERRUPT, spread(id, propagate)).await;
+        stage
+            .remind(INTERRUPT, reminder_with_propagation(id, propagate))
+            .await;
     }
     stage
-        .remind(QUEUE, spread("note", ReminderPropagation::All))
+        .remind(
+            QUEUE,
+            reminder_with_propagation("note", ReminderPropagation::All),
+        )
         .await;
     stage
-        .remind(STEER, spread("later", ReminderPropagation::All))
+        .remind(
+            STEER,
+            reminder_with_propagation("later", ReminderPropagation::All),
+        )
         .await;
-    has(&child.session, "queued later").await;
-    has(&grandchild.session, "queued later").await;
-    assert_eq!(below.seam(Seam::PreToolDispatch).await, ["session", "all"]);
-    assert_eq!(below.seam(Seam::TurnStart).await, ["later"]);
-    assert_eq!(deepest.seam(Seam::TurnStart).await, ["all", "later"]);
+    wait_for_line(&child.session, "queued later").await;
+    wait_for_line(&grandchild.session, "queued later").await;
+    assert_eq!(
+        below.pass_seam(Seam::PreToolDispatch).await,
+        ["session", "all"]
+    );
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["later"]);
+    assert_eq!(deepest.pass_seam(Seam::TurnStart).await, ["all", "later"]);
     for leg in [&below, &deepest] {
         for it in leg.cx.reminders().await.unwrap() {
             assert_eq!(it.source, ReminderSource::Inherited);
@@ -121,7 +134,7 @@ async fn running_worker_receives_a_reminder_with_its_mode() {
     }
     // The session above still has all of them.
     assert_eq!(
-        leg.seam(Seam::TurnStart).await,
+        leg.pass_seam(Seam::TurnStart).await,
         ["none", "session", "all", "later"]
     );
 }
@@ -129,39 +142,48 @@ async fn running_worker_receives_a_reminder_with_its_mode() {
 #[tokio::test]
 async fn reminder_of_the_agent_reaches_its_workers() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (_, leg) = stage.start_turn().await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
     for (id, propagate) in EVERY {
-        leg.cx.remind(spread(id, propagate)).await.unwrap();
+        leg.cx
+            .remind(reminder_with_propagation(id, propagate))
+            .await
+            .unwrap();
     }
-    has(&child.session, "queued all").await;
-    assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
+    wait_for_line(&child.session, "queued all").await;
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["session", "all"]);
 }
 
 #[tokio::test]
 async fn revoked_reminder_is_revoked_in_workers() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
-    let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
+    let (_, leg) = stage.start_turn().await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
+    let (grandchild, deepest) = Crew::start_worker(&stage.hub, &below).await;
     // A reminder with the same id that does not come from above stays.
     remind(&grandchild.session, STEER, reminder("none")).await;
     for (id, propagate) in EVERY {
-        stage.remind(STEER, spread(id, propagate)).await;
+        stage
+            .remind(STEER, reminder_with_propagation(id, propagate))
+            .await;
     }
-    has(&child.session, "queued all").await;
-    has(&grandchild.session, "queued all").await;
+    wait_for_line(&child.session, "queued all").await;
+    wait_for_line(&grandchild.session, "queued all").await;
     // `all` is in force in the middle session and pending below it.
-    assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["session", "all"]);
     for (id, _) in EVERY {
-        stage.session.revoke_reminder(id, host()).await.unwrap();
+        stage
+            .session
+            .revoke_reminder(id, host_owner())
+            .await
+            .unwrap();
     }
-    has(&grandchild.session, "revoked all").await;
-    assert_eq!(deepest.seam(Seam::TurnStart).await, ["none"]);
-    has(&child.session, "expired all cleared").await;
-    assert_eq!(below.in_force().await, [""; 0]);
+    wait_for_line(&grandchild.session, "revoked all").await;
+    assert_eq!(deepest.pass_seam(Seam::TurnStart).await, ["none"]);
+    wait_for_line(&child.session, "expired all cleared").await;
+    assert_eq!(below.reminders_in_force().await, [""; 0]);
     // No control operation failed.
-    let events = written(&child.session, Seq::ZERO).await;
+    let events = written_events(&child.session, Seq::ZERO).await;
     let outcomes = events.iter().filter_map(|e| match &e.event {
         AgentEvent::ControlOutcome(outcome) => Some(outcome.result),
         _ => None,
@@ -173,43 +195,49 @@ async fn revoked_reminder_is_revoked_in_workers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn worker_receives_reminder_changes_in_order() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (_, leg) = stage.start_turn().await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
     for i in 0..100 {
         stage.remind(STEER, reminder(&format!("gone-{i}"))).await;
         let id = format!("gone-{i}");
-        stage.session.revoke_reminder(&id, host()).await.unwrap();
-        stage.remind(STEER, keyed(&format!("kept-{i}"), "k")).await;
+        stage
+            .session
+            .revoke_reminder(&id, host_owner())
+            .await
+            .unwrap();
+        stage
+            .remind(STEER, reminder_with_key(&format!("kept-{i}"), "k"))
+            .await;
     }
-    has(&child.session, "queued kept-99").await;
-    assert_eq!(below.seam(Seam::TurnStart).await, ["kept-99"]);
+    wait_for_line(&child.session, "queued kept-99").await;
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["kept-99"]);
 }
 
 #[tokio::test]
 async fn second_cycle_receives_only_new_reminders() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    stage.remind(STEER, keyed("one", "k")).await;
+    let (_, leg) = stage.start_turn().await;
+    stage.remind(STEER, reminder_with_key("one", "k")).await;
     stage.remind(STEER, reminder("stays")).await;
-    leg.seam(Seam::TurnStart).await;
-    let (mut child, below) = Crew::of(&stage.hub, &leg).await;
-    assert_eq!(below.seam(Seam::TurnStart).await, ["one", "stays"]);
+    leg.pass_seam(Seam::TurnStart).await;
+    let (mut child, below) = Crew::start_worker(&stage.hub, &leg).await;
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["one", "stays"]);
     stage.remind(STEER, reminder("live")).await;
-    has(&child.session, "queued live").await;
-    below.ends();
-    child.worker.finished().await;
+    wait_for_line(&child.session, "queued live").await;
+    below.finish();
+    child.worker.wait_until_finished().await;
     // It replaces a reminder that the worker had.
-    stage.remind(STEER, keyed("two", "k")).await;
+    stage.remind(STEER, reminder_with_key("two", "k")).await;
     stage.remind(QUEUE, reminder("note")).await;
-    leg.seam(Seam::TurnStart).await;
+    leg.pass_seam(Seam::TurnStart).await;
     child.worker.trigger("again").await.unwrap();
     let below = child.legs.recv().await.unwrap();
-    let session = stage.hub.live(child.worker.session_id()).unwrap();
-    assert_eq!(below.seam(Seam::TurnStart).await, ["live", "two"]);
-    assert_eq!(below.in_force().await, ["stays", "live", "two"]);
-    let events = written(&session, Seq::ZERO).await;
-    assert_eq!(emitted(&events), ["one", "stays", "live", "two"]);
-    let told = story(&events);
+    let session = stage.hub.live_session(child.worker.session_id()).unwrap();
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["live", "two"]);
+    assert_eq!(below.reminders_in_force().await, ["stays", "live", "two"]);
+    let events = written_events(&session, Seq::ZERO).await;
+    assert_eq!(emitted_ids(&events), ["one", "stays", "live", "two"]);
+    let told = format_steering_events(&events);
     assert!(
         told.contains("deduped one by two\ninherited two\n"),
         "{told}"
@@ -220,10 +248,10 @@ async fn second_cycle_receives_only_new_reminders() {
 #[tokio::test]
 async fn waiting_worker_receives_reminders_with_its_next_trigger() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (mut child, below) = Crew::of(&stage.hub, &leg).await;
-    below.ends();
-    child.worker.finished().await;
+    let (_, leg) = stage.start_turn().await;
+    let (mut child, below) = Crew::start_worker(&stage.hub, &leg).await;
+    below.finish();
+    child.worker.wait_until_finished().await;
     let looked_at = stage
         .hub
         .open(child.worker.session_id(), None)
@@ -238,10 +266,10 @@ async fn waiting_worker_receives_reminders_with_its_next_trigger() {
     assert!(looked_at.view().pending.is_empty());
     child.worker.trigger("again").await.unwrap();
     let below = child.legs.recv().await.unwrap();
-    assert_eq!(below.seam(Seam::TurnStart).await, ["one"]);
-    below.ends();
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["one"]);
+    below.finish();
     assert_eq!(
-        child.worker.finished().await.stop_reason,
+        child.worker.wait_until_finished().await.stop_reason,
         Some(StopReason::EndTurn)
     );
 }
@@ -249,8 +277,8 @@ async fn waiting_worker_receives_reminders_with_its_next_trigger() {
 #[tokio::test]
 async fn revoke_reaches_only_reminders_that_came_from_the_session() {
     let mut stage = Stage::new().await;
-    let (_, leg) = stage.go().await;
-    let (child, below) = Crew::of(&stage.hub, &leg).await;
+    let (_, leg) = stage.start_turn().await;
+    let (child, below) = Crew::start_worker(&stage.hub, &leg).await;
     // The worker's own reminder, and one from elsewhere, with the same ids.
     below.cx.remind(reminder("own")).await.unwrap();
     let elsewhere = SystemReminder {
@@ -259,16 +287,20 @@ async fn revoke_reaches_only_reminders_that_came_from_the_session() {
         ..reminder("elsewhere")
     };
     remind(&child.session, STEER, elsewhere).await;
-    assert_eq!(below.seam(Seam::TurnStart).await, ["own", "elsewhere"]);
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["own", "elsewhere"]);
     for id in ["own", "elsewhere", "mine"] {
         stage.remind(STEER, reminder(id)).await;
     }
-    has(&child.session, "queued mine").await;
-    assert_eq!(below.seam(Seam::TurnStart).await, ["mine"]);
+    wait_for_line(&child.session, "queued mine").await;
+    assert_eq!(below.pass_seam(Seam::TurnStart).await, ["mine"]);
     for id in ["own", "elsewhere", "mine"] {
-        stage.session.revoke_reminder(id, host()).await.unwrap();
+        stage
+            .session
+            .revoke_reminder(id, host_owner())
+            .await
+            .unwrap();
     }
-    has(&child.session, "expired mine cleared").await;
-    assert_eq!(below.in_force().await, ["own", "elsewhere"]);
+    wait_for_line(&child.session, "expired mine cleared").await;
+    assert_eq!(below.reminders_in_force().await, ["own", "elsewhere"]);
     assert_eq!(child.worker.session_id(), child.session.id());
 }

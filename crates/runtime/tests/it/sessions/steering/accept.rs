@@ -20,7 +20,7 @@ use crate::sessions::crash::Filling;
 #[tokio::test]
 async fn accepted_message_is_in_the_journal_when_it_is_answered() {
     let mut stage = Stage::new().await;
-    let (_turn, _leg) = stage.go().await;
+    let (_turn, _leg) = stage.start_turn().await;
     let mut named = None;
     let content = vec![ContentBlock::text("more")];
     let injected = stage
@@ -67,7 +67,7 @@ async fn message_that_cannot_be_written_is_rejected_and_not_delivered() {
         config.store = Arc::new(Filling { inner, full: flag });
     })
     .await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.inject(STEER, "kept").await;
     full.store(true, Ordering::SeqCst);
     let refused = inject(&stage.session, STEER, "lost").await;
@@ -79,70 +79,72 @@ async fn message_that_cannot_be_written_is_rejected_and_not_delivered() {
     full.store(false, Ordering::SeqCst);
     let session = stage.hub.open(stage.session.id(), None).await.unwrap();
     stage.session = session;
-    assert_eq!(stage.waiting(), ["kept"]);
-    let (turn, leg) = stage.go().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["kept"]);
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert_eq!(stage.pending_texts(), ["kept"]);
+    let (turn, leg) = stage.start_turn().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["kept"]);
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test]
 async fn message_is_rejected_without_an_active_prompt() {
     let mut stage = Stage::new().await;
     let none = inject(&stage.session, QUEUE, "early").await;
-    assert_eq!(refused(none), ControlResult::NoActivePrompt);
-    let (turn, leg) = stage.go().await;
+    assert_eq!(refusal_result(none), ControlResult::NoActivePrompt);
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "in time").await;
-    leg.ends();
-    stage.leg().await.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.next_call().await.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     let none = inject(&stage.session, STEER, "late").await;
-    assert_eq!(refused(none), ControlResult::NoActivePrompt);
-    assert!(stage.waiting().is_empty());
+    assert_eq!(refusal_result(none), ControlResult::NoActivePrompt);
+    assert!(stage.pending_texts().is_empty());
 
     // A prompt that was sent and has not started counts.
     let turn = prompt(&stage.session, "go").await;
     stage.inject(STEER, "just").await;
-    let leg = stage.leg().await;
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["just"]);
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    let leg = stage.next_call().await;
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["just"]);
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test]
 async fn queue_rejects_a_message_when_full() {
     let mut stage = Stage::with(|config| config.max_pending = 2).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "1").await;
     let reminder = SystemReminder::new("", "2");
-    let remind = stage.session.remind(STEER, reminder.clone(), host());
+    let remind = stage.session.remind(STEER, reminder.clone(), host_owner());
     let (id, _) = remind.await.unwrap();
     assert!(!id.is_empty());
     let third = inject(&stage.session, QUEUE, "3").await;
-    assert_eq!(refused(third), ControlResult::QueueFull);
-    let third = stage.session.remind(STEER, reminder, host()).await;
-    assert_eq!(refused(third), ControlResult::QueueFull);
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["2"]);
+    assert_eq!(refusal_result(third), ControlResult::QueueFull);
+    let third = stage.session.remind(STEER, reminder, host_owner()).await;
+    assert_eq!(refusal_result(third), ControlResult::QueueFull);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["2"]);
     stage.inject(QUEUE, "3").await;
-    assert_eq!(stage.waiting(), ["1", "3"]);
+    assert_eq!(stage.pending_texts(), ["1", "3"]);
 }
 
 #[tokio::test]
 async fn queue_rejects_a_message_above_its_byte_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 100).await;
-    let (_turn, _leg) = stage.go().await;
+    let (_turn, _leg) = stage.start_turn().await;
     let first = stage.inject(QUEUE, &"x".repeat(60)).await;
     let more = inject(&stage.session, QUEUE, &"x".repeat(41)).await;
-    assert_eq!(refused(more), ControlResult::QueueFull);
+    assert_eq!(refusal_result(more), ControlResult::QueueFull);
     stage.inject(QUEUE, &"x".repeat(40)).await;
     let replace = async |bytes: usize| {
         let content = Ok(vec![ContentBlock::text("y".repeat(bytes))]);
-        let replaced = stage.session.replace_inject(first.clone(), content, host());
+        let replaced = stage
+            .session
+            .replace_inject(first.clone(), content, host_owner());
         replaced.await
     };
     // A replacement must fit too.
-    assert_eq!(refused(replace(61).await), ControlResult::QueueFull);
-    assert_eq!(stage.waiting()[0], "x".repeat(60));
+    assert_eq!(refusal_result(replace(61).await), ControlResult::QueueFull);
+    assert_eq!(stage.pending_texts()[0], "x".repeat(60));
     assert_eq!(replace(60).await.unwrap().result, ControlResult::Replaced);
     assert_eq!(replace(10).await.unwrap().result, ControlResult::Replaced);
     stage.inject(QUEUE, &"x".repeat(50)).await;
@@ -151,7 +153,7 @@ async fn queue_rejects_a_message_above_its_byte_limit() {
 #[tokio::test]
 async fn content_that_the_agent_does_not_support_is_rejected() {
     let mut stage = Stage::new().await;
-    let (_turn, _leg) = stage.go().await;
+    let (_turn, _leg) = stage.start_turn().await;
     let image = ContentBlock::Image {
         mime_type: "image/png".to_owned(),
         data: "AAAA".to_owned(),
@@ -159,26 +161,26 @@ async fn content_that_the_agent_does_not_support_is_rejected() {
     };
     for content in [Vec::new(), vec![ContentBlock::text("see"), image]] {
         let session = &stage.session;
-        let injected = session.inject(STEER, content.clone(), host(), |_| ());
+        let injected = session.inject(STEER, content.clone(), host_owner(), |_| ());
         assert!(matches!(injected.await, Err(ControlError::Unfit(_))));
-        assert!(stage.waiting().is_empty());
+        assert!(stage.pending_texts().is_empty());
     }
     let id = stage.inject(STEER, "words").await;
     let replaced = stage
         .session
-        .replace_inject(id.clone(), Ok(Vec::new()), host());
+        .replace_inject(id.clone(), Ok(Vec::new()), host_owner());
     assert!(matches!(replaced.await, Err(ControlError::Unfit(_))));
     let unread = Err("content is no list".to_owned());
-    let replaced = stage.session.replace_inject(id, unread, host()).await;
+    let replaced = stage.session.replace_inject(id, unread, host_owner()).await;
     let unfit = ControlError::Unfit("content is no list".to_owned());
     assert_eq!(replaced, Err(unfit));
-    assert_eq!(stage.waiting(), ["words"]);
+    assert_eq!(stage.pending_texts(), ["words"]);
 }
 
 #[tokio::test]
 async fn only_the_sender_or_a_host_owner_can_change_a_pending_message() {
     let mut stage = Stage::new().await;
-    let (_turn, _leg) = stage.go().await;
+    let (_turn, _leg) = stage.start_turn().await;
     let session = &stage.session;
     let anns = vec![ContentBlock::text("ann's")];
     let injected = session.inject(STEER, anns.clone(), person("ann"), |_| ());
@@ -206,26 +208,26 @@ async fn only_the_sender_or_a_host_owner_can_change_a_pending_message() {
         let replaced = session.replace_inject(id.clone(), Ok(said), owner).await;
         assert_eq!(replaced.is_ok(), may, "{role}");
     }
-    assert_eq!(stage.waiting(), ["host_owner"]);
-    let revoked = session.revoke_inject(id, host()).await;
+    assert_eq!(stage.pending_texts(), ["host_owner"]);
+    let revoked = session.revoke_inject(id, host_owner()).await;
     assert_eq!(revoked.unwrap().result, ControlResult::Revoked);
 }
 
 #[tokio::test]
 async fn client_events_of_an_agent_do_not_change_control() {
     let mut stage = Stage::new().await;
-    let seat = crate::sessions::live::opened(&stage.session, "zed-1");
-    let (_, leg) = stage.go().await;
-    leg.cx.emit(told_controller("mallory")).await.unwrap();
+    let seat = crate::sessions::live::connect_with_claim(&stage.session, "zed-1");
+    let (_, leg) = stage.start_turn().await;
+    leg.cx.emit(controller_event("mallory")).await.unwrap();
     leg.cx.flush().await.unwrap();
     assert!(seat.has_control());
     assert_eq!(stage.session.clients(), []);
     stage.inject(STEER, "still").await;
-    assert_eq!(stage.waiting(), ["still"]);
+    assert_eq!(stage.pending_texts(), ["still"]);
 }
 
 /// Returns an event in which the agent claims that this client has control.
-fn told_controller(name: &str) -> AgentEvent {
+fn controller_event(name: &str) -> AgentEvent {
     let client = LiveClient {
         client_id: name.to_owned(),
         mode: LiveClientMode::Controller,
@@ -250,12 +252,12 @@ fn told_controller(name: &str) -> AgentEvent {
 #[tokio::test]
 async fn reopened_session_has_no_controller() {
     let stage = Stage::new().await;
-    let seat = crate::sessions::live::opened(&stage.session, "zed-1");
+    let seat = crate::sessions::live::connect_with_claim(&stage.session, "zed-1");
     let ann = harn_runtime::AttachClient::controller("ann");
     seat.attach(ann).await.unwrap();
     let id = stage.session.id().clone();
     stage.hub.shutdown().await;
-    let (agent, _legs) = played();
+    let (agent, _legs) = played_agent();
     let hub = stage.world.hub(agent);
     let session = hub.open(&id, None).await.unwrap();
     assert_eq!(session.live_state().controller, None);
@@ -264,7 +266,7 @@ async fn reopened_session_has_no_controller() {
 
 #[tokio::test]
 async fn rejected_steer_writes_no_event() {
-    let (agent, mut legs) = super::cancel::stubborn();
+    let (agent, mut legs) = super::cancel::stubborn_agent();
     let stage = Stage::with(|config| config.agent = agent).await;
     let session = &stage.session;
     let steer = async || {
@@ -283,14 +285,14 @@ async fn rejected_steer_writes_no_event() {
     legs.recv().await.unwrap();
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
     // A cancelled turn reads no more messages; its agent has not returned yet.
-    session.cancel_for(Some(turn), host()).await.unwrap();
+    session.cancel_for(Some(turn), host_owner()).await.unwrap();
     let before = session.last_seq();
     assert_eq!(steer().await, idle);
     assert_eq!(session.last_seq(), before);
     // A prompt that waits behind it will read the message.
     prompt(session, "next").await;
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
-    assert_eq!(stage.waiting(), ["more", "more"]);
+    assert_eq!(stage.pending_texts(), ["more", "more"]);
 }
 
 #[tokio::test]
@@ -298,34 +300,44 @@ async fn every_control_writes_its_outcome() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
     let none = inject(&session, STEER, "early").await;
-    assert_eq!(refused(none), ControlResult::NoActivePrompt);
-    let none = session.cancel_for(None, host()).await;
-    assert_eq!(refused(none), ControlResult::NoActivePrompt);
-    let (turn, leg) = stage.go().await;
+    assert_eq!(refusal_result(none), ControlResult::NoActivePrompt);
+    let none = session.cancel_for(None, host_owner()).await;
+    assert_eq!(refusal_result(none), ControlResult::NoActivePrompt);
+    let (turn, leg) = stage.start_turn().await;
     let id = stage.inject(STEER, "s").await;
     let content = || Ok(vec![ContentBlock::text("other")]);
-    let replace = async || session.replace_inject(id.clone(), content(), host()).await;
-    let revoke = async || session.revoke_inject(id.clone(), host()).await;
+    let replace = async || {
+        session
+            .replace_inject(id.clone(), content(), host_owner())
+            .await
+    };
+    let revoke = async || session.revoke_inject(id.clone(), host_owner()).await;
     replace().await.unwrap();
     let theirs = session.revoke_inject(id.clone(), person("bob")).await;
-    assert_eq!(refused(theirs), ControlResult::NotOwnerOrNotAuthorized);
+    assert_eq!(
+        refusal_result(theirs),
+        ControlResult::NotOwnerOrNotAuthorized
+    );
     revoke().await.unwrap();
     assert_eq!(
         revoke().await.unwrap().result,
         ControlResult::AlreadyRevoked
     );
-    assert_eq!(refused(replace().await), ControlResult::AlreadyRevoked);
+    assert_eq!(
+        refusal_result(replace().await),
+        ControlResult::AlreadyRevoked
+    );
     let id = MessageId::new("nothing");
-    let unknown = session.revoke_inject(id.clone(), host()).await;
-    assert_eq!(refused(unknown), ControlResult::UnknownMessageId);
-    let unknown = session.replace_inject(id, content(), host()).await;
-    assert_eq!(refused(unknown), ControlResult::UnknownMessageId);
+    let unknown = session.revoke_inject(id.clone(), host_owner()).await;
+    assert_eq!(refusal_result(unknown), ControlResult::UnknownMessageId);
+    let unknown = session.replace_inject(id, content(), host_owner()).await;
+    assert_eq!(refusal_result(unknown), ControlResult::UnknownMessageId);
     let id = stage.inject(STEER, "t").await;
-    leg.seam(Seam::TurnStart).await;
-    let late = session.revoke_inject(id, host()).await;
-    assert_eq!(refused(late), ControlResult::AlreadyDelivered);
+    leg.pass_seam(Seam::TurnStart).await;
+    let late = session.revoke_inject(id, host_owner()).await;
+    assert_eq!(refusal_result(late), ControlResult::AlreadyDelivered);
     session
-        .cancel_for(Some(turn.clone()), host())
+        .cancel_for(Some(turn.clone()), host_owner())
         .await
         .unwrap();
     let events = whole_turn(&session, &turn).await;
@@ -375,12 +387,12 @@ async fn fall_behind(stage: &Stage, leg: &Leg) -> Subscription {
 #[tokio::test(start_paused = true)]
 async fn late_reader_delays_only_the_agent() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     let _late = fall_behind(&stage, &leg).await;
     let begun = Instant::now();
     stage.inject(STEER, "now").await;
     let id = stage.inject(QUEUE, "soon").await;
-    stage.session.revoke_inject(id, host()).await.unwrap();
+    stage.session.revoke_inject(id, host_owner()).await.unwrap();
     assert_eq!(begun.elapsed(), Duration::ZERO);
     // The session waited for the reader all the same, but only once.
     leg.cx.flush().await.unwrap();
@@ -389,14 +401,14 @@ async fn late_reader_delays_only_the_agent() {
     leg.cx.flush().await.unwrap();
     leg.cx.flush().await.unwrap();
     assert_eq!(begun.elapsed(), Duration::from_millis(5));
-    assert_eq!(stage.waiting(), ["now"]);
+    assert_eq!(stage.pending_texts(), ["now"]);
 }
 
 /// A reader that moves ends the agent's wait at once, even if a control interrupted that wait.
 #[tokio::test(start_paused = true)]
 async fn moving_reader_ends_the_wait_after_a_control() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
-    let (_, leg) = stage.go().await;
+    let (_, leg) = stage.start_turn().await;
     let mut late = fall_behind(&stage, &leg).await;
     let begun = Instant::now();
     stage.inject(STEER, "now").await;

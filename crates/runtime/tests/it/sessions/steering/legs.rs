@@ -6,22 +6,22 @@ use harn_model::{
 };
 
 use super::*;
-use crate::sessions::workers::stuck;
+use crate::sessions::workers::stuck_agent;
 
 #[tokio::test]
 async fn queued_message_is_the_next_prompt_of_the_same_turn() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     leg.cx.say("first").await.unwrap();
     leg.cx.flush().await.unwrap();
     stage.inject(QUEUE, "and then?").await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "and then?");
     assert_eq!(*leg.cx.turn_id(), turn);
     assert_eq!(stage.session.cancel_target(), Some(turn.clone()));
     leg.cx.say("second").await.unwrap();
-    leg.ends();
+    leg.finish();
     expect![[r#"
         started: go
         said: first
@@ -33,14 +33,14 @@ async fn queued_message_is_the_next_prompt_of_the_same_turn() {
         said: second
         ended: EndTurn
     "#]]
-    .assert_eq(&stage.told(&turn).await);
+    .assert_eq(&stage.format_turn(&turn).await);
     assert_eq!(stage.session.cancel_target(), None);
 }
 
 #[tokio::test]
 async fn agent_that_passes_no_seam_gets_steers_before_queued_messages() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     for (mode, text) in [
         (QUEUE, "q1"),
         (STEER, "s1"),
@@ -50,26 +50,26 @@ async fn agent_that_passes_no_seam_gets_steers_before_queued_messages() {
     ] {
         stage.inject(mode, text).await;
     }
-    leg.ends();
+    leg.finish();
     let mut prompts = Vec::new();
     for _ in 0..4 {
-        let leg = stage.leg().await;
+        let leg = stage.next_call().await;
         prompts.push(leg.prompt());
-        leg.ends();
+        leg.finish();
     }
     // A steer that arrives during a call is delivered before queued messages.
-    let leg = stage.leg().await;
+    let leg = stage.next_call().await;
     prompts.push(leg.prompt());
     stage.inject(QUEUE, "q3").await;
     stage.inject(STEER, "s3").await;
-    leg.ends();
+    leg.finish();
     for _ in 0..2 {
-        let leg = stage.leg().await;
+        let leg = stage.next_call().await;
         prompts.push(leg.prompt());
-        leg.ends();
+        leg.finish();
     }
     assert_eq!(prompts, ["s1", "i1", "s2", "q1", "q2", "s3", "q3"]);
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     let delivered = deliveries(&stage.session).await;
     let delivered: Vec<_> = delivered.into_iter().map(|(_, text)| text).collect();
     assert_eq!(delivered, prompts);
@@ -78,81 +78,81 @@ async fn agent_that_passes_no_seam_gets_steers_before_queued_messages() {
 #[tokio::test]
 async fn agent_is_called_again_only_for_undelivered_messages() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(STEER, "s1").await;
     stage.inject(STEER, "s2").await;
     stage.inject(QUEUE, "q").await;
-    assert_eq!(leg.seam(Seam::PostToolDispatch).await, ["s1", "s2"]);
+    assert_eq!(leg.pass_seam(Seam::PostToolDispatch).await, ["s1", "s2"]);
     stage.inject(STEER, "s3").await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "s3");
-    assert!(leg.seam(Seam::TurnStart).await.is_empty());
-    leg.ends();
-    let leg = stage.leg().await;
+    assert!(leg.pass_seam(Seam::TurnStart).await.is_empty());
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "q");
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert!(!stage.is_called());
 }
 
 #[tokio::test]
 async fn turn_ends_with_the_stop_reason_of_its_last_call() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "q").await;
-    leg.returns(Ok(StopReason::MaxTokens));
-    stage.leg().await.returns(Ok(StopReason::Refusal));
-    stage.stopped(&turn, StopReason::Refusal).await;
+    leg.finish_with(Ok(StopReason::MaxTokens));
+    stage.next_call().await.finish_with(Ok(StopReason::Refusal));
+    stage.assert_stopped(&turn, StopReason::Refusal).await;
 }
 
 #[tokio::test]
 async fn failed_call_ends_the_turn_and_keeps_pending_messages() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "q1").await;
     stage.inject(QUEUE, "q2").await;
-    leg.ends();
-    let leg = stage.leg().await;
-    leg.returns(Err(AgentError::Failed("broken".to_owned())));
+    leg.finish();
+    let leg = stage.next_call().await;
+    leg.finish_with(Err(AgentError::Failed("broken".to_owned())));
     let failed = TurnOutcome::Failed {
         message: AgentError::Failed("broken".to_owned()).to_string(),
     };
-    assert_eq!(stage.outcome(&turn).await, failed);
-    assert_eq!(stage.waiting(), ["q2"]);
+    assert_eq!(stage.wait_for_outcome(&turn).await, failed);
+    assert_eq!(stage.pending_texts(), ["q2"]);
     assert!(!stage.is_called());
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     assert_eq!(leg.prompt(), "go");
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "q2");
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test]
 async fn denied_call_is_followed_by_the_next_call() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "q").await;
     let reason = "no".to_owned();
-    leg.returns(Err(AgentError::Denied { reason }));
-    let leg = stage.leg().await;
+    leg.finish_with(Err(AgentError::Denied { reason }));
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "q");
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
 }
 
 #[tokio::test]
 async fn agent_that_returns_cancelled_is_not_called_again() {
     for said in [Ok(StopReason::Cancelled), Err(AgentError::Cancelled)] {
         let mut stage = Stage::new().await;
-        let (turn, leg) = stage.go().await;
+        let (turn, leg) = stage.start_turn().await;
         stage.inject(QUEUE, "q").await;
         stage.inject(STEER, "s").await;
-        leg.returns(said);
-        stage.stopped(&turn, StopReason::Cancelled).await;
-        assert_eq!(stage.waiting(), ["q", "s"]);
+        leg.finish_with(said);
+        stage.assert_stopped(&turn, StopReason::Cancelled).await;
+        assert_eq!(stage.pending_texts(), ["q", "s"]);
         assert!(!stage.is_called());
     }
 }
@@ -160,7 +160,7 @@ async fn agent_that_returns_cancelled_is_not_called_again() {
 #[tokio::test]
 async fn open_work_of_a_call_is_settled_before_the_next_call() {
     let mut stage = Stage::with(|config| config.max_worker_depth = 1).await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let cx = &leg.cx;
     let running = cx.tool("t").kind(ToolKind::Search).start().await.unwrap();
     let run = CompositionRun {
@@ -169,7 +169,7 @@ async fn open_work_of_a_call_is_settled_before_the_next_call() {
     };
     let run = AgentEvent::CompositionStart(Box::new(run));
     cx.emit(run).await.unwrap();
-    let worker = cx.worker("w").task("work").agent(stuck());
+    let worker = cx.worker("w").task("work").agent(stuck_agent());
     worker.start().await.unwrap();
     let (asking, questioning) = (cx.clone(), cx.clone());
     let asked = tokio::spawn(async move {
@@ -179,16 +179,16 @@ async fn open_work_of_a_call_is_settled_before_the_next_call() {
     let questioned =
         tokio::spawn(async move { questioning.question("how?").ask().await.map(|_| ()) });
     let mut from = stage.session.subscribe(Seq::ZERO);
-    until(&mut from, |_| {
+    collect_until(&mut from, |_| {
         let open = stage.session.view().open_turn.unwrap();
         open.asks.len() == 1 && open.questions.len() == 1
     })
     .await;
     stage.inject(QUEUE, "q").await;
     let straggler = leg.cx.clone();
-    leg.ends();
+    leg.finish();
 
-    let leg = stage.leg().await;
+    let leg = stage.next_call().await;
     let view = stage.session.view();
     let open = view.open_turn.clone().unwrap();
     assert_eq!(open.id, turn);
@@ -205,8 +205,8 @@ async fn open_work_of_a_call_is_settled_before_the_next_call() {
     assert!(running.complete(()).await.is_err());
     stage.inject(STEER, "s").await;
     assert!(straggler.seam(Seam::TurnStart).await.is_err());
-    assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
-    leg.ends();
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, ["s"]);
+    leg.finish();
 
     let events = whole_turn(&stage.session, &turn).await;
     let delivered = |e: &Envelope| matches!(&e.event, AgentEvent::UserMessage { .. });
@@ -219,30 +219,30 @@ async fn open_work_of_a_call_is_settled_before_the_next_call() {
     });
     let left = ErrorCategory::AbandonedAtLoopExit;
     assert_eq!(settled.collect::<Vec<_>>(), [left, left]);
-    assert!(!told(&events).contains("late"));
+    assert!(!format_events(&events).contains("late"));
 }
 
 #[tokio::test]
 async fn title_comes_from_the_prompt_and_not_from_a_message() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "another thing").await;
-    leg.ends();
-    stage.leg().await.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    leg.finish();
+    stage.next_call().await.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     assert_eq!(stage.session.view().title.as_deref(), Some("go"));
 }
 
 #[tokio::test]
 async fn iterations_are_counted_across_the_calls_of_a_turn() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
-    leg.seam(Seam::TurnStart).await;
+    let (turn, leg) = stage.start_turn().await;
+    leg.pass_seam(Seam::TurnStart).await;
     stage.inject(QUEUE, "q").await;
-    leg.ends();
-    let leg = stage.leg().await;
-    leg.seam(Seam::TurnStart).await;
-    leg.ends();
+    leg.finish();
+    let leg = stage.next_call().await;
+    leg.pass_seam(Seam::TurnStart).await;
+    leg.finish();
     let events = whole_turn(&stage.session, &turn).await;
     let passed = events.iter().filter_map(|e| match &e.event {
         AgentEvent::LoopCheckpoint(passed) => Some((passed.seam, passed.iteration)),
@@ -259,14 +259,14 @@ async fn iterations_are_counted_across_the_calls_of_a_turn() {
 #[tokio::test]
 async fn queued_slash_command_runs_as_a_command() {
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     stage.inject(QUEUE, "/permissions").await;
     stage.inject(QUEUE, "after").await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(leg.prompt(), "after");
-    leg.ends();
-    let told = stage.told(&turn).await;
+    leg.finish();
+    let told = stage.format_turn(&turn).await;
     let said = told.split("/permissions\n").nth(1).unwrap();
     assert!(said.contains("said: "), "{told}");
 }
@@ -274,20 +274,20 @@ async fn queued_slash_command_runs_as_a_command() {
 #[tokio::test]
 async fn prompt_waits_for_all_calls_of_the_turn_before_it() {
     let mut stage = Stage::new().await;
-    let (first, leg) = stage.go().await;
+    let (first, leg) = stage.start_turn().await;
     let second = prompt(&stage.session, "second").await;
     stage.inject(QUEUE, "q").await;
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!((leg.prompt().as_str(), leg.cx.turn_id()), ("q", &first));
-    leg.ends();
-    let leg = stage.leg().await;
+    leg.finish();
+    let leg = stage.next_call().await;
     assert_eq!(
         (leg.prompt().as_str(), leg.cx.turn_id()),
         ("second", &second)
     );
-    leg.ends();
-    stage.stopped(&second, StopReason::EndTurn).await;
+    leg.finish();
+    stage.assert_stopped(&second, StopReason::EndTurn).await;
 }
 
 /// Only a host owner may give a command of the session; from others the agent receives it as text.
@@ -295,19 +295,19 @@ async fn prompt_waits_for_all_calls_of_the_turn_before_it() {
 async fn message_is_a_command_only_from_a_host_owner() {
     for mode in [STEER, QUEUE] {
         let mut stage = Stage::new().await;
-        let (turn, leg) = stage.go().await;
+        let (turn, leg) = stage.start_turn().await;
         let content = || vec![ContentBlock::text("/permissions")];
         let (session, anybody) = (&stage.session, person("ann"));
         let injected = session.inject(mode, content(), anybody, |_| ());
         injected.await.unwrap();
-        let injected = session.inject(mode, content(), host(), |_| ());
+        let injected = session.inject(mode, content(), host_owner(), |_| ());
         injected.await.unwrap();
-        leg.ends();
-        let leg = stage.leg().await;
+        leg.finish();
+        let leg = stage.next_call().await;
         assert_eq!(leg.prompt(), "/permissions");
         leg.cx.say("not mine").await.unwrap();
-        leg.ends();
-        let told = stage.told(&turn).await;
+        leg.finish();
+        let told = stage.format_turn(&turn).await;
         assert!(!stage.is_called(), "{told}");
         assert_eq!(told.matches("said: ").count(), 2, "{told}");
         assert_eq!(told.matches("delivered ").count(), 2, "{told}");

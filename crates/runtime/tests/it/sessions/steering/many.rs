@@ -8,7 +8,7 @@ use super::*;
 async fn ten_thousand_messages_are_listed_changed_and_delivered_in_order() {
     const MANY: usize = 10_000;
     let mut stage = Stage::new().await;
-    let (turn, leg) = stage.go().await;
+    let (turn, leg) = stage.start_turn().await;
     let mut ids = Vec::with_capacity(MANY);
     for n in 0..MANY {
         ids.push(stage.inject(STEER, &format!("{n}")).await);
@@ -26,10 +26,12 @@ async fn ten_thousand_messages_are_listed_changed_and_delivered_in_order() {
     for (n, id) in ids.iter().enumerate().rev() {
         let session = &stage.session;
         let done = match n % 2 {
-            0 => session.revoke_inject(id.clone(), host()).await,
+            0 => session.revoke_inject(id.clone(), host_owner()).await,
             _ => {
                 let said = vec![ContentBlock::text(format!("{n}, rather"))];
-                session.replace_inject(id.clone(), Ok(said), host()).await
+                session
+                    .replace_inject(id.clone(), Ok(said), host_owner())
+                    .await
             }
         };
         let result = [ControlResult::Revoked, ControlResult::Replaced][n % 2];
@@ -37,11 +39,11 @@ async fn ten_thousand_messages_are_listed_changed_and_delivered_in_order() {
     }
     let left: Vec<_> = (0..MANY).filter(|n| n % 2 == 1).collect();
     let expected: Vec<_> = left.iter().map(|n| format!("{n}, rather")).collect();
-    assert_eq!(stage.waiting(), expected);
-    assert_eq!(leg.seam(Seam::TurnStart).await, expected);
-    assert!(stage.waiting().is_empty());
-    leg.ends();
-    stage.stopped(&turn, StopReason::EndTurn).await;
+    assert_eq!(stage.pending_texts(), expected);
+    assert_eq!(leg.pass_seam(Seam::TurnStart).await, expected);
+    assert!(stage.pending_texts().is_empty());
+    leg.finish();
+    stage.assert_stopped(&turn, StopReason::EndTurn).await;
     let delivered = deliveries(&stage.session).await;
     let by_id: Vec<_> = left.iter().map(|n| &ids[*n]).collect();
     assert_eq!(

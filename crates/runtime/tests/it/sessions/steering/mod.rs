@@ -42,15 +42,15 @@ impl Leg {
     }
 
     /// Passes a seam and returns the delivered texts.
-    pub async fn seam(&self, seam: Seam) -> Vec<String> {
+    pub async fn pass_seam(&self, seam: Seam) -> Vec<String> {
         texts(&self.cx.seam(seam).await.unwrap())
     }
 
-    pub fn ends(self) {
-        self.returns(Ok(StopReason::EndTurn));
+    pub fn finish(self) {
+        self.finish_with(Ok(StopReason::EndTurn));
     }
 
-    pub fn returns(self, result: Result<StopReason, AgentError>) {
+    pub fn finish_with(self, result: Result<StopReason, AgentError>) {
         // A dropped call no longer receives.
         let _ = self.done.send(result);
     }
@@ -61,7 +61,7 @@ pub fn texts(delivered: &SteeringDelivery) -> Vec<String> {
 }
 
 /// Returns an agent whose calls the receiver plays. It returns when it is cancelled.
-pub fn played() -> (Arc<dyn Agent>, mpsc::Receiver<Leg>) {
+pub fn played_agent() -> (Arc<dyn Agent>, mpsc::Receiver<Leg>) {
     let (calls, legs) = mpsc::channel(16);
     let played = agent(move |cx: TurnContext| {
         let calls = calls.clone();
@@ -98,7 +98,7 @@ impl Stage {
 
     pub async fn with(adjust: impl FnOnce(&mut HubConfig)) -> Self {
         let world = World::new();
-        let (agent, legs) = played();
+        let (agent, legs) = played_agent();
         let hub = world.hub_with(agent, adjust);
         let session = world.session(&hub).await;
         Self {
@@ -110,13 +110,13 @@ impl Stage {
     }
 
     /// Sends a prompt and returns its turn and the agent's first call.
-    pub async fn go(&mut self) -> (TurnId, Leg) {
+    pub async fn start_turn(&mut self) -> (TurnId, Leg) {
         let turn = prompt(&self.session, "go").await;
-        (turn, self.leg().await)
+        (turn, self.next_call().await)
     }
 
     /// Waits for the next call of the agent.
-    pub async fn leg(&mut self) -> Leg {
+    pub async fn next_call(&mut self) -> Leg {
         let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
         next.await.expect("waited in vain for a call").unwrap()
     }
@@ -131,17 +131,17 @@ impl Stage {
     }
 
     /// Returns the texts of the pending messages and reminders, in order.
-    pub fn waiting(&self) -> Vec<String> {
+    pub fn pending_texts(&self) -> Vec<String> {
         self.session.pending().iter().map(pending_text).collect()
     }
 
     /// Formats all events up to the end of a turn.
-    pub async fn told(&self, turn: &TurnId) -> String {
-        told(&whole_turn(&self.session, turn).await)
+    pub async fn format_turn(&self, turn: &TurnId) -> String {
+        format_events(&whole_turn(&self.session, turn).await)
     }
 
     /// Waits for the end of a turn and returns its outcome.
-    pub async fn outcome(&self, turn: &TurnId) -> TurnOutcome {
+    pub async fn wait_for_outcome(&self, turn: &TurnId) -> TurnOutcome {
         let events = whole_turn(&self.session, turn).await;
         let last = events.into_iter().rev().find_map(|e| match e.event {
             AgentEvent::TurnEnded(ended) if e.turn.as_ref() == Some(turn) => Some(ended.outcome),
@@ -150,8 +150,11 @@ impl Stage {
         last.unwrap()
     }
 
-    pub async fn stopped(&self, turn: &TurnId, reason: StopReason) {
-        assert_eq!(self.outcome(turn).await, TurnOutcome::stopped(reason));
+    pub async fn assert_stopped(&self, turn: &TurnId, reason: StopReason) {
+        assert_eq!(
+            self.wait_for_outcome(turn).await,
+            TurnOutcome::stopped(reason)
+        );
     }
 }
 
@@ -161,7 +164,7 @@ pub async fn inject(
     text: &str,
 ) -> Result<(MessageId, AppliedControl), ControlError> {
     let content = vec![ContentBlock::text(text)];
-    session.inject(mode, content, host(), |_| ()).await
+    session.inject(mode, content, host_owner(), |_| ()).await
 }
 
 pub fn pending_text(row: &PendingDelivery) -> String {
@@ -172,7 +175,7 @@ pub fn pending_text(row: &PendingDelivery) -> String {
 }
 
 /// Returns a host owner, who may change every pending message.
-pub fn host() -> Actor {
+pub fn host_owner() -> Actor {
     Actor {
         client_id: "host".to_owned(),
         role: "host_owner".to_owned(),
@@ -190,7 +193,7 @@ pub fn person(name: &str) -> Actor {
 }
 
 /// Returns the result of a refused control.
-pub fn refused<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlResult {
+pub fn refusal_result<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlResult {
     match result {
         Err(ControlError::Refused { result, .. }) => result,
         other => panic!("{other:?}"),
@@ -198,7 +201,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlRe
 }
 
 /// Formats events, one per line; those that are not about steering only by type.
-pub fn told(events: &[Envelope]) -> String {
+pub fn format_events(events: &[Envelope]) -> String {
     let lines = events.iter().map(|e| match &e.event {
         AgentEvent::TurnStarted(turn) => format!("started: {}", plain_text(&turn.prompt)),
         AgentEvent::UserMessage {
@@ -234,7 +237,7 @@ pub async fn deliveries(session: &Controller) -> Vec<(MessageId, String)> {
     if last == Seq::ZERO {
         return Vec::new();
     }
-    let events = until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await;
+    let events = collect_until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await;
     let delivered = events.into_iter().filter_map(|e| match e.event {
         AgentEvent::UserMessage {
             message_id,

@@ -46,7 +46,7 @@ pub struct Model {
 }
 
 /// Returns the modes that a seam drains, by the contract.
-fn drained(seam: Seam) -> &'static [DeliveryMode] {
+fn drained_modes(seam: Seam) -> &'static [DeliveryMode] {
     match seam {
         Seam::TurnStart | Seam::TurnEnd | Seam::PostToolDispatch => &[INTERRUPT, STEER],
         Seam::PreToolDispatch | Seam::DaemonIdlePre | Seam::DaemonIdlePost => &[INTERRUPT],
@@ -57,7 +57,7 @@ fn drained(seam: Seam) -> &'static [DeliveryMode] {
 
 impl Model {
     /// Returns the pending rows: whether each is a message, its id, mode and text.
-    pub fn waiting(&self) -> Vec<(bool, String, DeliveryMode, String)> {
+    pub fn pending_rows(&self) -> Vec<(bool, String, DeliveryMode, String)> {
         let waiting = self.rows.iter().filter(|row| row.state == State::Waits);
         let told = waiting.map(|row| (row.message, row.id.clone(), row.mode, row.text.clone()));
         told.collect()
@@ -125,8 +125,8 @@ impl Model {
     }
 
     /// Passes a seam and returns the delivered texts.
-    pub fn pass(&mut self, seam: Seam) -> Vec<String> {
-        let modes = drained(seam);
+    pub fn pass_seam(&mut self, seam: Seam) -> Vec<String> {
+        let modes = drained_modes(seam);
         let mut given = Vec::new();
         if modes.contains(&STEER) {
             for (id, rendered) in &mut self.in_force {

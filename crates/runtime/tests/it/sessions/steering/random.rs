@@ -28,7 +28,7 @@ enum Op {
     Restart(bool),
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn op_strategy() -> impl Strategy<Value = Op> {
     let mode = || select(vec![STEER, STEER, QUEUE, QUEUE, INTERRUPT]);
     let who = || select(vec!["host", "ann", "bob"]);
     let seam = select(vec![
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn queue_matches_the_model(ops in vec(op(), 1..80)) {
+    fn queue_matches_the_model(ops in vec(op_strategy(), 1..80)) {
         let world = World::new();
         let (ids, clock) = (Arc::<CountedIds>::default(), Arc::<TickingClock>::default());
         let (mut model, mut session) = (Model::default(), None);
@@ -73,7 +73,7 @@ proptest! {
             // Dropping the runtime drops tasks and locks at once, as the end of a process does.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let (agent, legs) = played();
+                let (agent, legs) = played_agent();
                 let hub = world.hub_with(agent, |config| {
                     (config.ids, config.clock) = (ids.clone(), clock.clone());
                 });
@@ -121,7 +121,7 @@ impl Play<'_> {
             Op::Revoke(at, who) => {
                 let id = self.pick(true, *at);
                 let revoked = self.session.revoke_inject(id.as_str().into(), actor(who));
-                let revoked = word(revoked.await);
+                let revoked = control_result(revoked.await);
                 assert_eq!(revoked, self.model.revoke(&id, who), "revoke {id}");
             }
             Op::Replace(at, who) => {
@@ -130,7 +130,7 @@ impl Play<'_> {
                 let replaced = self
                     .session
                     .replace_inject(id.as_str().into(), content, actor(who));
-                let replaced = word(replaced.await);
+                let replaced = control_result(replaced.await);
                 assert_eq!(
                     replaced,
                     self.model.replace(&id, who, &text),
@@ -140,7 +140,7 @@ impl Play<'_> {
             Op::Remind(mode) => self.remind(*mode).await,
             Op::RevokeReminder(at) => {
                 let id = self.pick(false, *at);
-                let revoked = word(self.session.revoke_reminder(&id, host()).await);
+                let revoked = control_result(self.session.revoke_reminder(&id, host_owner()).await);
                 assert_eq!(revoked, self.model.revoke_reminder(&id), "revoke {id}");
             }
             Op::Cancel => self.cancel().await,
@@ -149,18 +149,29 @@ impl Play<'_> {
                     return;
                 };
                 let turn = TurnId::new(&*sent.turn);
-                let cancel = async || self.session.cancel_for(Some(turn.clone()), host()).await;
-                assert_eq!(word(cancel().await), ControlResult::Cancelled);
-                until(&mut self.session.subscribe(Seq::ZERO), withdrawn(&turn)).await;
-                assert_eq!(word(cancel().await), ControlResult::NoActivePrompt);
+                let cancel = async || {
+                    self.session
+                        .cancel_for(Some(turn.clone()), host_owner())
+                        .await
+                };
+                assert_eq!(control_result(cancel().await), ControlResult::Cancelled);
+                collect_until(
+                    &mut self.session.subscribe(Seq::ZERO),
+                    is_withdrawal_of(&turn),
+                )
+                .await;
+                assert_eq!(
+                    control_result(cancel().await),
+                    ControlResult::NoActivePrompt
+                );
             }
             Op::Seam(seam) => {
                 if let Some(leg) = &self.leg {
-                    let given = leg.seam(*seam).await;
-                    assert_eq!(given, self.model.pass(*seam), "{seam:?}");
+                    let given = leg.pass_seam(*seam).await;
+                    assert_eq!(given, self.model.pass_seam(*seam), "{seam:?}");
                 }
             }
-            Op::Return(well) => self.agent_returns(*well).await,
+            Op::Return(well) => self.return_from_agent(*well).await,
             Op::Restart(_) => unreachable!("the steps are cut there"),
         }
     }
@@ -173,7 +184,7 @@ impl Play<'_> {
             text: text.clone(),
         });
         if self.leg.is_none() {
-            self.called(&text).await;
+            self.expect_call(&text).await;
         }
     }
 
@@ -183,7 +194,7 @@ impl Play<'_> {
         let injected = self.session.inject(mode, content, actor(who), |_| ());
         let (id, result) = match injected.await {
             Ok((id, done)) => (Some(id), done.result),
-            refusal => (None, refused(refusal)),
+            refusal => (None, refusal_result(refusal)),
         };
         assert_eq!(result, self.model.inject());
         self.model.rows.extend(id.map(|id| Row {
@@ -200,7 +211,7 @@ impl Play<'_> {
         let text = format!("reminder {}", self.session.last_seq());
         let reminder = SystemReminder::new("", &*text);
         assert_eq!(reminder.source, ReminderSource::Bridge);
-        let reminded = self.session.remind(mode, reminder, host());
+        let reminded = self.session.remind(mode, reminder, host_owner());
         let (id, _) = reminded.await.unwrap();
         self.model.rows.push(Row {
             id,
@@ -216,39 +227,39 @@ impl Play<'_> {
         let target = self.session.cancel_target();
         let running = self.model.sent.front().map(|sent| sent.turn.clone());
         assert_eq!(target.as_ref().map(ToString::to_string), running);
-        let cancelled = word(self.session.cancel_for(target, host()).await);
+        let cancelled = control_result(self.session.cancel_for(target, host_owner()).await);
         let Some(_) = running else {
             assert_eq!(cancelled, ControlResult::NoActivePrompt);
             return;
         };
         assert_eq!(cancelled, ControlResult::Cancelled);
         self.leg = None;
-        self.turn_ends(TurnOutcome::stopped(StopReason::Cancelled))
+        self.check_turn_end(TurnOutcome::stopped(StopReason::Cancelled))
             .await;
     }
 
-    async fn agent_returns(&mut self, well: bool) {
+    async fn return_from_agent(&mut self, well: bool) {
         let Some(leg) = self.leg.take() else {
             return;
         };
         if !well {
             let broken = AgentError::Failed("broken".to_owned());
             let message = broken.to_string();
-            leg.returns(Err(broken));
-            return self.turn_ends(TurnOutcome::Failed { message }).await;
+            leg.finish_with(Err(broken));
+            return self.check_turn_end(TurnOutcome::Failed { message }).await;
         }
-        leg.ends();
+        leg.finish();
         match self.model.exit() {
-            Some(text) => self.called(&text).await,
+            Some(text) => self.expect_call(&text).await,
             None => {
-                self.turn_ends(TurnOutcome::stopped(StopReason::EndTurn))
+                self.check_turn_end(TurnOutcome::stopped(StopReason::EndTurn))
                     .await;
             }
         }
     }
 
     /// Checks that the running turn ends with this outcome, and that the next one starts.
-    async fn turn_ends(&mut self, outcome: TurnOutcome) {
+    async fn check_turn_end(&mut self, outcome: TurnOutcome) {
         let Some(sent) = self.model.sent.pop_front() else {
             return;
         };
@@ -261,12 +272,12 @@ impl Play<'_> {
         assert_eq!(ended, Some(outcome));
         if let Some(next) = self.model.sent.front() {
             let text = next.text.clone();
-            self.called(&text).await;
+            self.expect_call(&text).await;
         }
     }
 
     /// Checks that the agent is called with this prompt for the running turn.
-    async fn called(&mut self, text: &str) {
+    async fn expect_call(&mut self, text: &str) {
         let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
         let leg = next.await.expect("waited in vain for a call").unwrap();
         assert_eq!(leg.prompt(), text);
@@ -286,8 +297,8 @@ impl Play<'_> {
 
     fn check(&mut self) {
         let rows = self.session.pending();
-        let waiting: Vec<_> = rows.iter().map(told_row).collect();
-        assert_eq!(waiting, self.model.waiting());
+        let waiting: Vec<_> = rows.iter().map(row_summary).collect();
+        assert_eq!(waiting, self.model.pending_rows());
         assert!(self.legs.is_empty(), "called without a reason");
     }
 
@@ -300,7 +311,7 @@ impl Play<'_> {
     }
 }
 
-fn told_row(row: &PendingDelivery) -> (bool, String, DeliveryMode, String) {
+fn row_summary(row: &PendingDelivery) -> (bool, String, DeliveryMode, String) {
     let (message, id) = match row {
         PendingDelivery::Message(message) => (true, message.message_id.to_string()),
         PendingDelivery::Reminder(pending) => (false, pending.reminder.id.clone()),
@@ -314,21 +325,21 @@ fn compare_journal(world: &World, session: &SessionId, model: &Model) {
     let (_, events) = store.read(session).unwrap();
     let mut view = SessionView::default();
     events.iter().for_each(|event| view.apply(event));
-    let rows = view.pending.in_order();
-    let waiting: Vec<_> = rows.iter().map(told_row).collect();
-    assert_eq!(waiting, model.waiting());
+    let rows = view.pending.entries_in_order();
+    let waiting: Vec<_> = rows.iter().map(row_summary).collect();
+    assert_eq!(waiting, model.pending_rows());
 }
 
 fn actor(name: &str) -> Actor {
     match name {
-        "host" => host(),
+        "host" => host_owner(),
         name => person(name),
     }
 }
 
-fn word(result: Result<AppliedControl, ControlError>) -> ControlResult {
+fn control_result(result: Result<AppliedControl, ControlError>) -> ControlResult {
     match result {
         Ok(done) => done.result,
-        refusal => refused(refusal),
+        refusal => refusal_result(refusal),
     }
 }

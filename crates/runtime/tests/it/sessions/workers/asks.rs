@@ -33,9 +33,9 @@ async fn write(cx: &TurnContext) -> Result<(), AgentError> {
     }
 }
 
-async fn asked(from: &mut Subscription) -> PermissionAsked {
+async fn wait_for_question(from: &mut Subscription) -> PermissionAsked {
     let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
-    let seen = until(from, is_ask).await;
+    let seen = collect_until(from, is_ask).await;
     let ask = seen.into_iter().rev().find_map(|e| match e.event {
         AgentEvent::PermissionAsked(ask) => Some(*ask),
         _ => None,
@@ -58,14 +58,14 @@ fn reject() -> Decision {
 }
 
 /// Returns an agent that delegates the task `depth` levels down to the agent `deepest`.
-fn nested(depth: usize, deepest: fn() -> Arc<dyn Agent>) -> Arc<dyn Agent> {
+fn nested_agent(depth: usize, deepest: fn() -> Arc<dyn Agent>) -> Arc<dyn Agent> {
     agent(move |cx: TurnContext| async move {
         let worker = cx.worker(format!("w{depth}")).task("write");
         let worker = match depth {
             1 => worker.agent(deepest()),
-            _ => worker.agent(nested(depth - 1, deepest)),
+            _ => worker.agent(nested_agent(depth - 1, deepest)),
         };
-        let report = worker.start().await?.finished().await;
+        let report = worker.start().await?.wait_until_finished().await;
         assert_eq!(report.status, WorkerStatus::Completed);
         cx.say(report.text).await?;
         Ok(StopReason::EndTurn)
@@ -79,10 +79,10 @@ async fn worker_question_is_asked_in_the_session_and_answered() {
         (reject(), "not written: permission was not granted"),
     ] {
         let world = World::new();
-        let hub = world.hub(nested(1, writer));
+        let hub = world.hub(nested_agent(1, writer));
         let session = world.session(&hub).await;
         let turn = prompt(&session, "go").await;
-        let ask = asked(&mut session.subscribe(Seq::ZERO)).await;
+        let ask = wait_for_question(&mut session.subscribe(Seq::ZERO)).await;
         let [way] = &ask.lineage[..] else {
             panic!("{:?}", ask.lineage);
         };
@@ -110,7 +110,7 @@ async fn worker_question_is_asked_in_the_session_and_answered() {
         session.answer(ask.ask_id.clone(), decision).await;
         // The first answer wins.
         session.answer(ask.ask_id, allow()).await;
-        let log = lines(&whole_turn(&session, &turn).await);
+        let log = format_events(&whole_turn(&session, &turn).await);
         assert!(log.contains(&format!("said {said}\n")), "{log}");
         assert_eq!(log.matches("resolved").count(), 1, "{log}");
     }
@@ -119,10 +119,10 @@ async fn worker_question_is_asked_in_the_session_and_answered() {
 #[tokio::test]
 async fn question_from_two_levels_down_has_the_whole_lineage() {
     let world = World::new();
-    let hub = world.hub(nested(2, writer));
+    let hub = world.hub(nested_agent(2, writer));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let ask = asked(&mut session.subscribe(Seq::ZERO)).await;
+    let ask = wait_for_question(&mut session.subscribe(Seq::ZERO)).await;
     let way: Vec<_> = ask.lineage.iter().map(|l| l.worker_name.as_str()).collect();
     assert_eq!(way, ["w2", "w1"]);
     assert_eq!(
@@ -136,7 +136,7 @@ async fn question_from_two_levels_down_has_the_whole_lineage() {
         Some(&ask.lineage[0].session_id)
     );
     session.answer(ask.ask_id, allow()).await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("said written\n"), "{log}");
 }
 
@@ -157,7 +157,7 @@ async fn question_of_a_cancelled_worker_is_withdrawn() {
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let ask = asked(&mut session.subscribe(Seq::ZERO)).await;
+    let ask = wait_for_question(&mut session.subscribe(Seq::ZERO)).await;
     give_up.notify_one();
     let events = whole_turn(&session, &turn).await;
     expect![[r#"
@@ -169,7 +169,7 @@ async fn question_of_a_cancelled_worker_is_withdrawn() {
         said gone on
         turn Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&lines(&events));
+    .assert_eq(&format_events(&events));
     // A late answer changes nothing.
     session.answer(ask.ask_id, allow()).await;
     assert_eq!(session.last_seq(), events.last().unwrap().seq);
@@ -178,15 +178,15 @@ async fn question_of_a_cancelled_worker_is_withdrawn() {
 #[tokio::test]
 async fn answer_in_the_worker_session_withdraws_the_question_above() {
     let world = World::new();
-    let hub = world.hub(nested(1, writer));
+    let hub = world.hub(nested_agent(1, writer));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let ask = asked(&mut session.subscribe(Seq::ZERO)).await;
+    let ask = wait_for_question(&mut session.subscribe(Seq::ZERO)).await;
     let child = hub.open(&ask.lineage[0].session_id, None).await.unwrap();
-    let below = asked(&mut child.subscribe(Seq::ZERO)).await;
+    let below = wait_for_question(&mut child.subscribe(Seq::ZERO)).await;
     assert!(below.lineage.is_empty());
     child.answer(below.ask_id, allow()).await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("resolved Cancelled\n"), "{log}");
     assert!(log.contains("said written\n"), "{log}");
 }
@@ -202,27 +202,27 @@ async fn open_question_does_not_delay_other_workers() {
             .start()
             .await?;
         while cx.workers().len() < 9 {
-            let quick = cx.worker("quick").task("t").agent(sayer("quick"));
-            assert!(quick.start().await?.finished().await.is_ok());
+            let quick = cx.worker("quick").task("t").agent(echo_agent("quick"));
+            assert!(quick.start().await?.wait_until_finished().await.is_ok());
             cx.say("still here").await?;
         }
-        assert_eq!(parked.finished().await.text, "written");
+        assert_eq!(parked.wait_until_finished().await.text, "written");
         Ok(StopReason::EndTurn)
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
-    let ask = asked(&mut from).await;
+    let ask = wait_for_question(&mut from).await;
     let mut done = 0;
     while done < 8 {
-        let seen = until(&mut from, |e| {
+        let seen = collect_until(&mut from, |e| {
             matches!(e.event, AgentEvent::AgentMessageChunk { .. })
         });
         let said = |e: &Envelope| matches!(e.event, AgentEvent::AgentMessageChunk { .. });
         done += seen.await.iter().filter(|e| said(e)).count();
     }
     session.answer(ask.ask_id, allow()).await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(
         log.ends_with("turn Stopped { stop_reason: EndTurn }\n"),
         "{log}"
@@ -239,13 +239,13 @@ async fn one_worker_can_have_several_open_questions() {
         })
     };
     let world = World::new();
-    let hub = world.hub(nested(1, both));
+    let hub = world.hub(nested_agent(1, both));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let mut from = session.subscribe(Seq::ZERO);
     let mut open: Vec<AskId> = Vec::new();
     while open.len() < 2 {
-        let seen = until(&mut from, |e| {
+        let seen = collect_until(&mut from, |e| {
             matches!(e.event, AgentEvent::PermissionAsked(_))
         })
         .await;
@@ -257,7 +257,7 @@ async fn one_worker_can_have_several_open_questions() {
     // The later question is answered first.
     session.answer(open[1].clone(), allow()).await;
     session.answer(open[0].clone(), reject()).await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert_eq!(log.matches("resolved").count(), 2, "{log}");
     assert!(log.contains("written"), "{log}");
 }
@@ -280,7 +280,7 @@ async fn read_only_mode_of_a_session_applies_to_its_workers() {
                 }
             });
             let report = cx.worker("w").task("t").agent(late).start().await?;
-            cx.say(report.finished().await.text).await?;
+            cx.say(report.wait_until_finished().await.text).await?;
             Ok(StopReason::EndTurn)
         }
     }));
@@ -295,7 +295,9 @@ async fn read_only_mode_of_a_session_applies_to_its_workers() {
         ready.notified().await;
         let worker = session.view().workers.into_values().next_back().unwrap();
         assert_eq!(worker.audit.is_some(), switched);
-        let child = hub.live(&worker.metadata.child_run_id.unwrap()).unwrap();
+        let child = hub
+            .live_session(&worker.metadata.child_run_id.unwrap())
+            .unwrap();
         assert_eq!(child.mode(), session.mode());
         session.set_mode(READ_ONLY_MODE).await.unwrap();
         assert_eq!(child.mode(), READ_ONLY_MODE);
@@ -305,14 +307,14 @@ async fn read_only_mode_of_a_session_applies_to_its_workers() {
         let mut from = child.subscribe(Seq::ZERO);
         go.notify_one();
         let events = whole_turn(&session, &turn).await;
-        let log = lines(&events);
+        let log = format_events(&events);
         assert!(
             log.contains("said not written: the session's mode is read-only"),
             "{log}"
         );
         assert!(!log.contains("asked"), "{log}");
         // A call without the right to change files has no audit.
-        let call = until(&mut from, |e| {
+        let call = collect_until(&mut from, |e| {
             matches!(e.event, AgentEvent::ToolCallUpdate(_))
         })
         .await;

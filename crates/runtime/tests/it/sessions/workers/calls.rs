@@ -33,7 +33,7 @@ fn steps_of_calls(events: &[Envelope]) -> Vec<String> {
 }
 
 /// Returns an agent that reads a file with much output, then asks to write.
-fn busy() -> Arc<dyn Agent> {
+fn busy_agent() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let read = cx.tool("read_file").kind(ToolKind::Read).start().await?;
         for _ in 0..50 {
@@ -50,8 +50,13 @@ fn busy() -> Arc<dyn Agent> {
 #[tokio::test]
 async fn worker_calls_are_announced_above_before_they_are_asked_about() {
     let middle = agent(async |cx: TurnContext| {
-        let inner = cx.worker("inner").task("t").agent(busy()).start().await?;
-        inner.finished().await;
+        let inner = cx
+            .worker("inner")
+            .task("t")
+            .agent(busy_agent())
+            .start()
+            .await?;
+        inner.wait_until_finished().await;
         Ok(StopReason::EndTurn)
     });
     let world = World::new();
@@ -59,14 +64,14 @@ async fn worker_calls_are_announced_above_before_they_are_asked_about() {
         let middle = middle.clone();
         async move {
             let outer = cx.worker("outer").task("t").agent(middle).start().await?;
-            outer.finished().await;
+            outer.wait_until_finished().await;
             Ok(StopReason::EndTurn)
         }
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let is_ask = |e: &Envelope| matches!(e.event, AgentEvent::PermissionAsked(_));
-    let seen = until(&mut session.subscribe(Seq::ZERO), is_ask).await;
+    let seen = collect_until(&mut session.subscribe(Seq::ZERO), is_ask).await;
     let Some(AgentEvent::PermissionAsked(ask)) = seen.last().map(|e| &e.event) else {
         panic!("nobody was asked");
     };
@@ -128,7 +133,7 @@ async fn cancelled_worker_leaves_no_call_open_above() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let is_call = |e: &Envelope| matches!(e.event, AgentEvent::WorkerCall(_));
-    until(&mut session.subscribe(Seq::ZERO), is_call).await;
+    collect_until(&mut session.subscribe(Seq::ZERO), is_call).await;
     seen.notify_one();
     let events = whole_turn(&session, &turn).await;
     assert_eq!(
@@ -154,7 +159,7 @@ async fn recovery_fails_an_interrupted_worker_call() {
     call.status = ToolCallStatus::InProgress;
     call.raw_input = json!({"path": "a.txt"});
     let call = AgentEvent::ToolCall(Box::new(call));
-    let call = WorkerCall::of(&call, &lineage).unwrap();
+    let call = WorkerCall::from_worker_event(&call, &lineage).unwrap();
     let events = [
         AgentEvent::TurnStarted(Box::new(TurnStarted {
             message_id: "m".into(),
@@ -187,7 +192,7 @@ async fn recovery_fails_an_interrupted_worker_call() {
     let mut log = store.create(meta).unwrap();
     log.append(&events.collect::<Vec<_>>()).unwrap();
     drop(log);
-    let hub = world.hub(sayer("ok"));
+    let hub = world.hub(echo_agent("ok"));
     hub.open(&id, None).await.unwrap();
     hub.shutdown().await;
     let (_, events) = store.read(&id).unwrap();

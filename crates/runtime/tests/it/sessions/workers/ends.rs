@@ -20,18 +20,18 @@ use tokio::sync::Notify;
 use super::*;
 
 /// Returns the id of the session in which a worker of `session` runs.
-fn child_of(session: &Controller) -> SessionId {
+fn worker_session_id(session: &Controller) -> SessionId {
     let workers = session.view().workers;
     let (_, last) = workers.iter().next().unwrap();
     last.metadata.child_run_id.clone().unwrap()
 }
 
-fn spawned(e: &Envelope) -> bool {
+fn is_spawned(e: &Envelope) -> bool {
     matches!(&e.event, AgentEvent::WorkerUpdate(u) if u.event == WorkerEvent::WorkerSpawned)
 }
 
 /// Returns the outcome of the only turn of a session.
-fn outcome_of(world: &World, session: &SessionId) -> Option<TurnOutcome> {
+fn stored_outcome(world: &World, session: &SessionId) -> Option<TurnOutcome> {
     let (_, events) = JsonlStore::new(world.state()).read(session).unwrap();
     events.into_iter().find_map(|e| match e.event {
         AgentEvent::TurnEnded(ended) => Some(ended.outcome),
@@ -43,16 +43,21 @@ fn outcome_of(world: &World, session: &SessionId) -> Option<TurnOutcome> {
 async fn cancelled_turn_stops_workers_that_never_return() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
-        let worker = cx.worker("w").task("t").agent(stuck()).start().await?;
-        let report = worker.finished().await;
+        let worker = cx
+            .worker("w")
+            .task("t")
+            .agent(stuck_agent())
+            .start()
+            .await?;
+        let report = worker.wait_until_finished().await;
         assert_eq!(report.status, WorkerStatus::Cancelled);
         assert!(cx.is_cancelled());
         Ok(StopReason::EndTurn)
     }));
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    until(&mut session.subscribe(Seq::ZERO), spawned).await;
-    let child = child_of(&session);
+    collect_until(&mut session.subscribe(Seq::ZERO), is_spawned).await;
+    let child = worker_session_id(&session);
     session.cancel(turn.clone()).await;
     let events = whole_turn(&session, &turn).await;
     expect![[r#"
@@ -61,10 +66,10 @@ async fn cancelled_turn_stops_workers_that_never_return() {
         worker-1 WorkerCancelled 1 the turn was cancelled
         turn Stopped { stop_reason: Cancelled }
     "#]]
-    .assert_eq(&lines(&events));
-    assert!(hub.live(&child).is_none());
+    .assert_eq(&format_events(&events));
+    assert!(hub.live_session(&child).is_none());
     let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
-    assert_eq!(outcome_of(&world, &child), Some(cancelled));
+    assert_eq!(stored_outcome(&world, &child), Some(cancelled));
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +77,11 @@ async fn ended_turn_cancels_its_workers() {
     for given_up in [false, true] {
         let world = World::new();
         let hub = world.hub(agent(move |cx: TurnContext| async move {
-            let worker = cx.worker("w").task("t").agent(stuck()).retriggerable();
+            let worker = cx
+                .worker("w")
+                .task("t")
+                .agent(stuck_agent())
+                .retriggerable();
             worker.start().await?;
             if given_up {
                 std::future::pending::<()>().await;
@@ -82,14 +91,14 @@ async fn ended_turn_cancels_its_workers() {
         let session = world.session(&hub).await;
         let turn = prompt(&session, "go").await;
         if given_up {
-            until(&mut session.subscribe(Seq::ZERO), spawned).await;
+            collect_until(&mut session.subscribe(Seq::ZERO), is_spawned).await;
             session.cancel(turn.clone()).await;
         }
         let events = whole_turn(&session, &turn).await;
         assert_eq!(steps(&events, None), ["WorkerSpawned", "WorkerCancelled"]);
         let last = events.last().unwrap();
         assert!(matches!(last.event, AgentEvent::TurnEnded(_)), "{last:?}");
-        assert!(hub.live(&child_of(&session)).is_none());
+        assert!(hub.live_session(&worker_session_id(&session)).is_none());
     }
 }
 
@@ -97,10 +106,10 @@ async fn ended_turn_cancels_its_workers() {
 async fn worker_handle_is_rejected_after_its_turn() {
     let kept = Arc::new(std::sync::Mutex::new(None));
     let keep = kept.clone();
-    let (_world, _hub, session, _) = one_turn(move |cx: TurnContext| {
+    let (_world, _hub, session, _) = run_one_turn(move |cx: TurnContext| {
         let keep = keep.clone();
         async move {
-            let worker = waiting(&cx, sayer("ok")).await?;
+            let worker = start_waiting_worker(&cx, echo_agent("ok")).await?;
             *keep.lock().unwrap() = Some((worker, cx));
             Ok(StopReason::EndTurn)
         }
@@ -140,9 +149,9 @@ async fn close_and_shutdown_end_workers_at_every_depth_in_time() {
         let session = world.session(&hub).await;
         prompt(&session, "go").await;
         deep.notified().await;
-        let middle = child_of(&session);
-        let below = child_of(&hub.live(&middle).unwrap());
-        assert!(hub.live(&below).is_some());
+        let middle = worker_session_id(&session);
+        let below = worker_session_id(&hub.live_session(&middle).unwrap());
+        assert!(hub.live_session(&below).is_some());
         let before = tokio::time::Instant::now();
         if shutdown {
             hub.shutdown().await;
@@ -152,7 +161,7 @@ async fn close_and_shutdown_end_workers_at_every_depth_in_time() {
         assert!(before.elapsed() <= Duration::from_secs(2));
         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
         for id in [session.id(), &middle, &below] {
-            assert_eq!(outcome_of(&world, id), Some(cancelled.clone()));
+            assert_eq!(stored_outcome(&world, id), Some(cancelled.clone()));
             // The journal is unlocked.
             assert!(JsonlStore::new(world.state()).open(id).is_ok());
         }
@@ -241,15 +250,18 @@ async fn recovery_fails_a_running_worker_and_keeps_a_waiting_one() {
                 let ended = cx.find_worker(&"runs".into())?.trigger("x").await;
                 assert!(matches!(ended, Err(WorkerError::Ended { .. })), "{ended:?}");
                 let waits = cx.find_worker(&"waits".into())?;
-                assert_eq!(waits.finished().await.status, WorkerStatus::AwaitingInput);
+                assert_eq!(
+                    waits.wait_until_finished().await.status,
+                    WorkerStatus::AwaitingInput
+                );
                 waits.trigger("once more").await?;
-                assert!(waits.finished().await.is_ok());
+                assert!(waits.wait_until_finished().await.is_ok());
             }
             Ok::<_, AgentError>(StopReason::EndTurn)
         }
     }));
     let session = hub.open(&"killed".into(), None).await.unwrap();
-    let recovered = until(&mut session.subscribe(Seq::ZERO), |e| {
+    let recovered = collect_until(&mut session.subscribe(Seq::ZERO), |e| {
         matches!(e.event, AgentEvent::Recovered(_))
     })
     .await;
@@ -260,14 +272,18 @@ async fn recovery_fails_a_running_worker_and_keeps_a_waiting_one() {
         runs WorkerSpawned 1
         runs WorkerFailed 1 interrupted: the agent stopped before this worker ended; it may have had effects
     "#]]
-    .assert_eq(&lines(&recovered));
+    .assert_eq(&format_events(&recovered));
     let runs = &session.view().workers[&harn_model::WorkerId::from("runs")];
     assert!(runs.metadata.finished_at.is_some());
     // The restart ran no agent.
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     let turn = prompt(&session, "go").await;
     let events = whole_turn(&session, &turn).await;
-    assert!(!lines(&events).contains("Failed {"), "{}", lines(&events));
+    assert!(
+        !format_events(&events).contains("Failed {"),
+        "{}",
+        format_events(&events)
+    );
     assert_eq!(ran.load(Ordering::SeqCst), 2);
     // The session of the interrupted worker opens with a settled turn.
     let half = hub.open(&"c2".into(), None).await.unwrap();

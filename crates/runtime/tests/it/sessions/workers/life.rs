@@ -14,14 +14,17 @@ use super::*;
 
 #[tokio::test]
 async fn completed_worker_reports_all_its_fields() {
-    let (_world, _hub, session, events) = one_turn(async |cx: TurnContext| {
+    let (_world, _hub, session, events) = run_one_turn(async |cx: TurnContext| {
         cx.say("before").await?;
-        let worker = cx.worker("reader").task("read it all").agent(sayer("read"));
+        let worker = cx
+            .worker("reader")
+            .task("read it all")
+            .agent(echo_agent("read"));
         let worker = worker.mode("delegated_stage").start().await?;
         // The event is written when the call returns.
         let state = cx.workers();
         assert_eq!(state[0].event, WorkerEvent::WorkerSpawned);
-        let report = worker.finished().await;
+        let report = worker.wait_until_finished().await;
         assert_eq!(report.status, WorkerStatus::Completed);
         assert_eq!(report.text, "read: read it all");
         assert_eq!(report.stop_reason, Some(StopReason::EndTurn));
@@ -38,7 +41,7 @@ async fn completed_worker_reports_all_its_fields() {
         said after
         turn Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&lines(&events));
+    .assert_eq(&format_events(&events));
     let updates = updates(&events);
     let text = serde_json::to_string_pretty(&updates[1]).unwrap();
     expect![[r#"
@@ -90,10 +93,10 @@ async fn completed_worker_reports_all_its_fields() {
 
 #[tokio::test]
 async fn retriggerable_worker_waits_runs_again_and_hands_over() {
-    let (_world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
-        let worker = waiting(&cx, sayer("ok")).await?;
+    let (_world, _hub, _session, events) = run_one_turn(async |cx: TurnContext| {
+        let worker = start_waiting_worker(&cx, echo_agent("ok")).await?;
         worker.trigger("second").await?;
-        assert_eq!(worker.finished().await.text, "ok: second");
+        assert_eq!(worker.wait_until_finished().await.text, "ok: second");
         let handoff = HandoffArtifact {
             reason: "enough".to_owned(),
             ..HandoffArtifact::default()
@@ -114,7 +117,7 @@ async fn retriggerable_worker_waits_runs_again_and_hands_over() {
         worker-1 WorkerStopped 2
         turn Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&lines(&events));
+    .assert_eq(&format_events(&events));
     let waits: Vec<_> = updates(&events)
         .iter()
         .map(|u| u.metadata.awaiting_started_at.is_some())
@@ -131,7 +134,7 @@ async fn retriggerable_worker_waits_runs_again_and_hands_over() {
 
 #[tokio::test]
 async fn failure_and_cancellation_end_a_retriggerable_worker() {
-    let (_world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
+    let (_world, _hub, _session, events) = run_one_turn(async |cx: TurnContext| {
         let failing = agent(async |_| Err(AgentError::failed("no such luck")));
         let panicking = agent(async |_: TurnContext| panic!("a panic of the worker's agent"));
         let refusing = agent(async |_| Ok(StopReason::Refusal));
@@ -144,16 +147,29 @@ async fn failure_and_cancellation_end_a_retriggerable_worker() {
             (refusing, "the worker's agent refused the task"),
         ] {
             let worker = cx.worker("w").task("t").agent(broken).retriggerable();
-            let report = worker.start().await?.finished().await;
+            let report = worker.start().await?.wait_until_finished().await;
             assert_eq!(report.status, WorkerStatus::Failed);
             assert_eq!(report.error.as_deref(), Some(error));
         }
-        let waits = waiting(&cx, sayer("ok")).await?;
+        let waits = start_waiting_worker(&cx, echo_agent("ok")).await?;
         waits.cancel().await?;
-        let runs = cx.worker("w").task("t").agent(stuck()).start().await?;
+        let runs = cx
+            .worker("w")
+            .task("t")
+            .agent(stuck_agent())
+            .start()
+            .await?;
         runs.cancel().await?;
-        assert_eq!(runs.finished().await.status, WorkerStatus::Cancelled);
-        let stops = cx.worker("w").task("t").agent(stuck()).start().await?;
+        assert_eq!(
+            runs.wait_until_finished().await.status,
+            WorkerStatus::Cancelled
+        );
+        let stops = cx
+            .worker("w")
+            .task("t")
+            .agent(stuck_agent())
+            .start()
+            .await?;
         stops.stop(HandoffArtifact::default()).await?;
         Ok(StopReason::EndTurn)
     })
@@ -176,7 +192,7 @@ async fn failure_and_cancellation_end_a_retriggerable_worker() {
         worker-6 WorkerStopped 1
         turn Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&lines(&events));
+    .assert_eq(&format_events(&events));
     let waited = |u: &harn_model::WorkerUpdate| u.metadata.awaiting_started_at.is_some();
     let ended: Vec<_> = updates(&events)
         .iter()
@@ -189,7 +205,7 @@ async fn failure_and_cancellation_end_a_retriggerable_worker() {
 
 #[tokio::test]
 async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
-    let (world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
+    let (world, _hub, _session, events) = run_one_turn(async |cx: TurnContext| {
         let unknown = cx.find_worker(&"nobody".into());
         assert!(matches!(unknown.err(), Some(WorkerError::Unknown(id)) if id.as_str() == "nobody"));
         for (name, task) in [(" ", "t"), ("w", "\n")] {
@@ -217,7 +233,7 @@ async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
             Err(WorkerError::Running(_))
         ));
         gate.notify_one();
-        worker.finished().await;
+        worker.wait_until_finished().await;
         assert!(matches!(
             worker.trigger(" \n").await,
             Err(WorkerError::Blank("trigger"))
@@ -227,7 +243,12 @@ async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
             let status = WorkerStatus::Cancelled;
             assert!(matches!(ended, Err(WorkerError::Ended { status: s, .. }) if s == status));
         }
-        let once = cx.worker("w").task("t").agent(stuck()).start().await?;
+        let once = cx
+            .worker("w")
+            .task("t")
+            .agent(stuck_agent())
+            .start()
+            .await?;
         assert!(matches!(
             once.trigger("x").await,
             Err(WorkerError::NotRetriggerable(_))
@@ -250,7 +271,7 @@ async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
         worker-3 WorkerCancelled 1 the worker was cancelled
         turn Stopped { stop_reason: EndTurn }
     "#]]
-    .assert_eq(&lines(&events));
+    .assert_eq(&format_events(&events));
     // A refused start leaves no session behind.
     let kept = std::fs::read_dir(world.state().join("threads")).unwrap();
     assert_eq!(kept.count(), 3);
@@ -259,7 +280,7 @@ async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
 #[tokio::test]
 async fn cancel_that_races_with_the_end_writes_one_end() {
     for round in 0..40 {
-        let (_world, _hub, _session, events) = one_turn(move |cx: TurnContext| async move {
+        let (_world, _hub, _session, events) = run_one_turn(move |cx: TurnContext| async move {
             let racing = agent(move |_| async move {
                 for _ in 0..round {
                     tokio::task::yield_now().await;
@@ -269,7 +290,7 @@ async fn cancel_that_races_with_the_end_writes_one_end() {
             let worker = cx.worker("w").task("t").agent(racing).start().await?;
             let again = worker.clone();
             let (one, two) = tokio::join!(worker.cancel(), again.cancel());
-            let status = worker.finished().await.status;
+            let status = worker.wait_until_finished().await.status;
             for result in [one, two] {
                 match (result, status) {
                     (Ok(()), WorkerStatus::Cancelled) => {}
@@ -288,7 +309,7 @@ async fn cancel_that_races_with_the_end_writes_one_end() {
 #[tokio::test]
 async fn eight_workers_overlap_and_each_lifecycle_is_complete() {
     let meet = Arc::new(Barrier::new(8));
-    let (_world, _hub, session, events) = one_turn(move |cx: TurnContext| {
+    let (_world, _hub, session, events) = run_one_turn(move |cx: TurnContext| {
         let meet = meet.clone();
         async move {
             let mut workers = Vec::new();
@@ -307,7 +328,7 @@ async fn eight_workers_overlap_and_each_lifecycle_is_complete() {
                 workers.push(worker.agent(meeting).start().await?);
             }
             for (n, worker) in workers.iter().enumerate() {
-                assert_eq!(worker.finished().await.text, format!("task {n}"));
+                assert_eq!(worker.wait_until_finished().await.text, format!("task {n}"));
             }
             Ok(StopReason::EndTurn)
         }
@@ -334,22 +355,32 @@ async fn worker_limits_for_number_and_depth_are_enforced() {
             seen.fetch_max(depth, Ordering::SeqCst);
             let deeper = cx.worker("w").task((depth + 1).to_string()).start().await;
             match deeper {
-                Ok(worker) => assert!(worker.finished().await.is_ok()),
+                Ok(worker) => assert!(worker.wait_until_finished().await.is_ok()),
                 Err(WorkerError::TooDeep { limit: 2 }) => assert_eq!(depth, 2),
                 Err(other) => panic!("{other}"),
             }
             if depth == 0 {
                 let mut workers = Vec::new();
                 for _ in 0..3 {
-                    workers.push(cx.worker("w").task("t").agent(stuck()).start().await?);
+                    workers.push(
+                        cx.worker("w")
+                            .task("t")
+                            .agent(stuck_agent())
+                            .start()
+                            .await?,
+                    );
                 }
-                let one_more = cx.worker("w").task("t").agent(stuck()).start().await;
+                let one_more = cx.worker("w").task("t").agent(stuck_agent()).start().await;
                 assert!(matches!(
                     one_more.err(),
                     Some(WorkerError::TooMany { limit: 3 })
                 ));
                 workers[0].cancel().await?;
-                cx.worker("w").task("t").agent(stuck()).start().await?;
+                cx.worker("w")
+                    .task("t")
+                    .agent(stuck_agent())
+                    .start()
+                    .await?;
             }
             Ok(StopReason::EndTurn)
         }
@@ -360,11 +391,11 @@ async fn worker_limits_for_number_and_depth_are_enforced() {
     });
     let session = world.session(&hub).await;
     let turn = prompt(&session, "0").await;
-    let events = until(&mut session.subscribe(Seq::ZERO), ends(&turn)).await;
+    let events = collect_until(&mut session.subscribe(Seq::ZERO), is_end_of(&turn)).await;
     assert!(
-        lines(&events).ends_with("turn Stopped { stop_reason: EndTurn }\n"),
+        format_events(&events).ends_with("turn Stopped { stop_reason: EndTurn }\n"),
         "{}",
-        lines(&events)
+        format_events(&events)
     );
     assert_eq!(deepest.load(Ordering::SeqCst), 2);
 }

@@ -17,7 +17,7 @@ use harn_runtime::{Agent, AgentError, Controller, Hub, TurnContext, Worker};
 use crate::support::*;
 
 /// Returns an agent that sends this text with its prompt.
-pub fn sayer(text: &'static str) -> Arc<dyn Agent> {
+pub fn echo_agent(text: &'static str) -> Arc<dyn Agent> {
     agent(move |cx: TurnContext| async move {
         cx.say(format!("{text}: {}", cx.prompt_text())).await?;
         Ok(StopReason::EndTurn)
@@ -25,7 +25,7 @@ pub fn sayer(text: &'static str) -> Arc<dyn Agent> {
 }
 
 /// Returns an agent that never returns, even when it is cancelled.
-pub fn stuck() -> Arc<dyn Agent> {
+pub fn stuck_agent() -> Arc<dyn Agent> {
     agent(|cx: TurnContext| async move {
         cx.say("stuck").await?;
         cx.flush().await?;
@@ -34,15 +34,18 @@ pub fn stuck() -> Arc<dyn Agent> {
 }
 
 /// Starts a retriggerable worker and waits for the end of its first cycle.
-pub async fn waiting(cx: &TurnContext, agent: Arc<dyn Agent>) -> Result<Worker, AgentError> {
+pub async fn start_waiting_worker(
+    cx: &TurnContext,
+    agent: Arc<dyn Agent>,
+) -> Result<Worker, AgentError> {
     let worker = cx.worker("w").task("first").agent(agent).retriggerable();
     let worker = worker.start().await?;
-    assert!(worker.finished().await.is_ok());
+    assert!(worker.wait_until_finished().await.is_ok());
     Ok(worker)
 }
 
 /// Runs one turn in a new session and returns its events.
-pub async fn one_turn<F, Fut>(turn: F) -> (World, Hub, Controller, Vec<Envelope>)
+pub async fn run_one_turn<F, Fut>(turn: F) -> (World, Hub, Controller, Vec<Envelope>)
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<StopReason, AgentError>> + Send + 'static,
@@ -53,8 +56,8 @@ where
     let turn = prompt(&session, "go").await;
     let events = whole_turn(&session, &turn).await;
     // A failed assertion within an agent fails the agent's turn.
-    let failed = lines(&events).contains("turn Failed");
-    assert!(!failed, "{}", lines(&events));
+    let failed = format_events(&events).contains("turn Failed");
+    assert!(!failed, "{}", format_events(&events));
     (world, hub, session, events)
 }
 
@@ -74,7 +77,7 @@ pub fn steps(events: &[Envelope], of: Option<&WorkerId>) -> Vec<String> {
 }
 
 /// Formats the events that these tests check, one per line.
-pub fn lines(events: &[Envelope]) -> String {
+pub fn format_events(events: &[Envelope]) -> String {
     let line = |e: &Envelope| match &e.event {
         AgentEvent::WorkerUpdate(u) => {
             let error = u.metadata.error.as_deref().unwrap_or_default();

@@ -41,7 +41,7 @@ async fn worker_must_stay_within_the_directories_of_the_session() {
     let hub = world.hub(agent(move |cx: TurnContext| {
         let (refused, allowed) = (refused.clone(), allowed.clone());
         async move {
-            let at = |cwd: PathBuf| cx.worker("w").task("t").agent(sayer("ok")).cwd(cwd);
+            let at = |cwd: PathBuf| cx.worker("w").task("t").agent(echo_agent("ok")).cwd(cwd);
             for cwd in refused {
                 let error = at(cwd.clone()).start().await.err().unwrap();
                 assert!(matches!(error, WorkerError::Outside(_)), "{cwd:?}: {error}");
@@ -57,7 +57,7 @@ async fn worker_must_stay_within_the_directories_of_the_session() {
                 assert_eq!(format!("{error:?}"), format!("{bad:?}"));
             }
             for cwd in allowed {
-                assert!(at(cwd).start().await?.finished().await.is_ok());
+                assert!(at(cwd).start().await?.wait_until_finished().await.is_ok());
             }
             Ok(StopReason::EndTurn)
         }
@@ -68,13 +68,13 @@ async fn worker_must_stay_within_the_directories_of_the_session() {
     });
     let session = session.await.unwrap();
     let turn = prompt(&session, "go").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(!log.contains("Failed"), "{log}");
     assert_eq!(session.view().workers.len(), 4);
 }
 
 /// Emits an event that claims that a worker waits in this session.
-async fn claims(cx: &TurnContext, worker: &str, session: &str) -> Result<(), AgentError> {
+async fn emit_claim(cx: &TurnContext, worker: &str, session: &str) -> Result<(), AgentError> {
     cx.emit(AgentEvent::WorkerUpdate(Box::new(WorkerUpdate {
         worker_id: worker.into(),
         worker_name: "w".to_owned(),
@@ -100,10 +100,10 @@ async fn claimed_worker_cannot_use_a_foreign_session() {
         if cx.prompt_text() == "go" {
             // Claims about another session, about another worker's session, and about workers with a known
             // session.
-            let own = waiting(&cx, sayer("ok")).await?;
+            let own = start_waiting_worker(&cx, echo_agent("ok")).await?;
             let own_session = own.session_id().clone();
-            claims(&cx, "w-invented", "session-1").await?;
-            claims(&cx, "w-stolen", own_session.as_str()).await?;
+            emit_claim(&cx, "w-invented", "session-1").await?;
+            emit_claim(&cx, "w-stolen", own_session.as_str()).await?;
             for invented in ["w-invented", "w-stolen"] {
                 let worker = cx.find_worker(&invented.into())?;
                 let refused = worker.trigger("do it").await;
@@ -112,13 +112,18 @@ async fn claimed_worker_cannot_use_a_foreign_session() {
                     "{refused:?}"
                 );
             }
-            let once = cx.worker("w").task("t").agent(sayer("ok")).start().await?;
-            claims(&cx, once.id().as_str(), "session-1").await?;
+            let once = cx
+                .worker("w")
+                .task("t")
+                .agent(echo_agent("ok"))
+                .start()
+                .await?;
+            emit_claim(&cx, once.id().as_str(), "session-1").await?;
             let found = cx.find_worker(once.id())?;
             assert_eq!(found.session_id(), once.session_id());
-            claims(&cx, own.id().as_str(), "session-1").await?;
+            emit_claim(&cx, own.id().as_str(), "session-1").await?;
             own.trigger("again").await?;
-            assert!(own.finished().await.is_ok());
+            assert!(own.wait_until_finished().await.is_ok());
         }
         Ok(StopReason::EndTurn)
     }));
@@ -134,14 +139,14 @@ async fn claimed_worker_cannot_use_a_foreign_session() {
         }
         let session = world.session(&hub).await;
         let turn = prompt(&session, "go").await;
-        let log = lines(&whole_turn(&session, &turn).await);
+        let log = format_events(&whole_turn(&session, &turn).await);
         assert!(!log.contains("Failed"), "{log}");
         if live {
             // The other session is still open and works.
             let turn = prompt(&other, "hello").await;
-            until(&mut from, ends(&turn)).await;
+            collect_until(&mut from, is_end_of(&turn)).await;
         } else {
-            assert!(hub.live(&"session-1".into()).is_none());
+            assert!(hub.live_session(&"session-1".into()).is_none());
         }
     }
 }
@@ -150,9 +155,14 @@ async fn claimed_worker_cannot_use_a_foreign_session() {
 async fn ending_a_waiting_worker_needs_no_free_slot() {
     let world = World::new();
     let lead = agent(async |cx: TurnContext| {
-        let one = waiting(&cx, sayer("ok")).await?;
-        let two = waiting(&cx, sayer("ok")).await?;
-        let runs = cx.worker("w").task("t").agent(stuck()).start().await?;
+        let one = start_waiting_worker(&cx, echo_agent("ok")).await?;
+        let two = start_waiting_worker(&cx, echo_agent("ok")).await?;
+        let runs = cx
+            .worker("w")
+            .task("t")
+            .agent(stuck_agent())
+            .start()
+            .await?;
         for full in [one.trigger("again").await, two.trigger("again").await] {
             assert!(
                 matches!(full, Err(WorkerError::TooMany { limit: 1 })),
@@ -167,7 +177,7 @@ async fn ending_a_waiting_worker_needs_no_free_slot() {
     let hub = world.hub_with(lead, |config| config.max_workers = 1);
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(!log.contains("Failed"), "{log}");
 }
 
@@ -179,17 +189,20 @@ async fn all_workers_below_a_session_share_its_limit() {
         match cx.prompt_text().as_str() {
             "go" => {
                 let below = worker("branch").start().await?;
-                assert_eq!(below.finished().await.status, WorkerStatus::Completed);
+                assert_eq!(
+                    below.wait_until_finished().await.status,
+                    WorkerStatus::Completed
+                );
                 // All slots are free again.
                 for _ in 0..3 {
-                    worker("t").agent(stuck()).start().await?;
+                    worker("t").agent(stuck_agent()).start().await?;
                 }
                 let full = worker("t").start().await.err();
                 assert!(matches!(full, Some(WorkerError::TooMany { limit: 3 })));
             }
             "branch" => {
-                worker("t").agent(stuck()).start().await?;
-                worker("t").agent(stuck()).start().await?;
+                worker("t").agent(stuck_agent()).start().await?;
+                worker("t").agent(stuck_agent()).start().await?;
                 let full = worker("t").start().await.err();
                 assert!(matches!(full, Some(WorkerError::TooMany { limit: 3 })));
             }
@@ -200,24 +213,27 @@ async fn all_workers_below_a_session_share_its_limit() {
     let hub = world.hub_with(lead, |config| config.max_workers_below = 3);
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(!log.contains("Failed"), "{log}");
 }
 
 #[tokio::test]
 async fn handle_reports_the_last_cycle_of_another_handle() {
-    one_turn(async |cx: TurnContext| {
-        let one = waiting(&cx, sayer("ok")).await?;
-        assert_eq!(one.finished().await.text, "ok: first");
-        let other = cx.find_worker(one.id())?.agent(sayer("other"));
+    run_one_turn(async |cx: TurnContext| {
+        let one = start_waiting_worker(&cx, echo_agent("ok")).await?;
+        assert_eq!(one.wait_until_finished().await.text, "ok: first");
+        let other = cx.find_worker(one.id())?.agent(echo_agent("other"));
         other.trigger("second").await?;
-        assert_eq!(other.finished().await.text, "other: second");
+        assert_eq!(other.wait_until_finished().await.text, "other: second");
         // Every handle knows the status; only the handle that saw the cycle knows its text.
-        assert_eq!(one.finished().await.text, "");
-        assert_eq!(one.finished().await.status, WorkerStatus::AwaitingInput);
+        assert_eq!(one.wait_until_finished().await.text, "");
+        assert_eq!(
+            one.wait_until_finished().await.status,
+            WorkerStatus::AwaitingInput
+        );
         let refused = one.trigger(" ").await;
         assert!(matches!(refused, Err(WorkerError::Blank(_))));
-        assert_eq!(other.finished().await.text, "other: second");
+        assert_eq!(other.wait_until_finished().await.text, "other: second");
         Ok(StopReason::EndTurn)
     })
     .await;
@@ -249,7 +265,7 @@ async fn audit_of_a_worker_follows_the_current_mode_above() {
                 "go" => cx.worker("middle").task("middle"),
                 _ => cx.worker("leaf").task("leaf").agent(leaf),
             };
-            assert!(worker.start().await?.finished().await.is_ok());
+            assert!(worker.start().await?.wait_until_finished().await.is_ok());
             Ok(StopReason::EndTurn)
         }
     }));
@@ -262,7 +278,7 @@ async fn audit_of_a_worker_follows_the_current_mode_above() {
     ready.notified().await;
     // The session in the middle writes no event meanwhile.
     session.set_mode(ASK_MODE).await.unwrap();
-    let leaf = hub.live(&"session-3".into()).unwrap();
+    let leaf = hub.live_session(&"session-3".into()).unwrap();
     let mut from = leaf.subscribe(harn_model::Seq::ZERO);
     go.notify_one();
     whole_turn(&session, &turn).await;

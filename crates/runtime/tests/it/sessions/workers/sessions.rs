@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use super::*;
 
 /// Starts a retriggerable worker for the prompt `go` and triggers it for any other; the worker repeats its task.
-fn triggering() -> Arc<dyn Agent> {
+fn triggering_agent() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let text = cx.prompt_text();
         if let Some(heard) = text.strip_prefix("task: ") {
@@ -33,7 +33,7 @@ fn triggering() -> Arc<dyn Agent> {
             worker.trigger(format!("task: {text}")).await?;
             worker
         };
-        cx.say(worker.finished().await.text).await?;
+        cx.say(worker.wait_until_finished().await.text).await?;
         Ok(StopReason::EndTurn)
     })
 }
@@ -50,19 +50,19 @@ fn threads(world: &World) -> Vec<String> {
 #[tokio::test]
 async fn worker_is_triggered_in_a_later_turn_and_after_a_restart() {
     let world = World::new();
-    let mut hub = world.hub(triggering());
+    let mut hub = world.hub(triggering_agent());
     let session = world.session(&hub).await;
     let id = session.id().clone();
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
     let child = SessionId::new("session-2");
     // The worker's session is closed between cycles.
-    assert!(hub.live(&child).is_none());
+    assert!(hub.live_session(&child).is_none());
     let turn = prompt(&session, "later").await;
     whole_turn(&session, &turn).await;
     hub.shutdown().await;
 
-    hub = world.hub(triggering());
+    hub = world.hub(triggering_agent());
     let session = hub.open(&id, None).await.unwrap();
     let last = session.view().workers.into_values().next().unwrap();
     assert_eq!(
@@ -72,7 +72,7 @@ async fn worker_is_triggered_in_a_later_turn_and_after_a_restart() {
     // Ids start again in this process, so only new events are read.
     let mut from = session.subscribe(session.last_seq());
     let turn = prompt(&session, "much later").await;
-    let log = lines(&until(&mut from, ends(&turn)).await);
+    let log = format_events(&collect_until(&mut from, is_end_of(&turn)).await);
     assert!(log.contains("said heard much later\n"), "{log}");
     assert!(log.contains("WorkerWaitingForInput 3\n"), "{log}");
     // One session has all three turns.
@@ -89,7 +89,7 @@ async fn worker_is_triggered_in_a_later_turn_and_after_a_restart() {
 #[tokio::test]
 async fn worker_session_is_hidden_openable_and_deleted_with_its_parent() {
     let world = World::new();
-    let hub = world.hub(triggering());
+    let hub = world.hub(triggering_agent());
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
@@ -148,12 +148,14 @@ async fn trigger_needs_a_worker_session_without_a_running_turn() {
         let held = held.clone();
         async move {
             match cx.prompt_text().as_str() {
-                "go" => drop(waiting(&cx, sayer("ok")).await?),
+                "go" => drop(start_waiting_worker(&cx, echo_agent("ok")).await?),
                 "by hand" => held.notified().await,
                 _ => {
-                    let worker = cx.find_worker(&"worker-1".into())?.agent(sayer("again"));
+                    let worker = cx
+                        .find_worker(&"worker-1".into())?
+                        .agent(echo_agent("again"));
                     match worker.trigger("t").await {
-                        Ok(()) => cx.say(worker.finished().await.text).await?,
+                        Ok(()) => cx.say(worker.wait_until_finished().await.text).await?,
                         Err(error) => cx.say(error.to_string()).await?,
                     }
                 }
@@ -168,24 +170,24 @@ async fn trigger_needs_a_worker_session_without_a_running_turn() {
     let mut from = child.subscribe_from_now();
     let by_hand = prompt(&child, "by hand").await;
     let turn = prompt(&session, "trigger").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(
         log.contains("said session session-2 of the worker is in use"),
         "{log}"
     );
     assert_eq!(log.matches("WorkerProgressed").count(), 0, "{log}");
     gate.notify_one();
-    until(&mut from, ends(&by_hand)).await;
+    collect_until(&mut from, is_end_of(&by_hand)).await;
     let turn = prompt(&session, "trigger").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("said again: t\n"), "{log}");
 }
 
 #[tokio::test]
 async fn trigger_of_a_deleted_session_fails_and_the_worker_still_waits() {
-    let (world, hub, session, _) = one_turn(async |cx: TurnContext| {
+    let (world, hub, session, _) = run_one_turn(async |cx: TurnContext| {
         if cx.prompt_text() == "go" {
-            waiting(&cx, sayer("ok")).await?;
+            start_waiting_worker(&cx, echo_agent("ok")).await?;
         } else {
             let worker = cx.find_worker(&"worker-1".into())?;
             let gone = worker.trigger("t").await;
@@ -193,7 +195,7 @@ async fn trigger_of_a_deleted_session_fails_and_the_worker_still_waits() {
                 gone,
                 Err(WorkerError::Session(SessionError::NotFound(_)))
             ));
-            assert!(worker.finished().await.is_ok());
+            assert!(worker.wait_until_finished().await.is_ok());
         }
         Ok(StopReason::EndTurn)
     })
@@ -201,7 +203,11 @@ async fn trigger_of_a_deleted_session_fails_and_the_worker_still_waits() {
     hub.delete(&"session-2".into()).await.unwrap();
     let turn = prompt(&session, "trigger").await;
     let events = whole_turn(&session, &turn).await;
-    assert!(!lines(&events).contains("Failed"), "{}", lines(&events));
+    assert!(
+        !format_events(&events).contains("Failed"),
+        "{}",
+        format_events(&events)
+    );
     assert_eq!(
         steps(&events, None),
         ["WorkerSpawned", "WorkerWaitingForInput"]
@@ -212,7 +218,7 @@ async fn trigger_of_a_deleted_session_fails_and_the_worker_still_waits() {
 #[tokio::test]
 async fn fork_marks_workers_as_cancelled() {
     let world = World::new();
-    let hub = world.hub(triggering());
+    let hub = world.hub(triggering_agent());
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
@@ -223,7 +229,7 @@ async fn fork_marks_workers_as_cancelled() {
     // Deleting the fork does not affect the original's worker.
     hub.delete(fork.id()).await.unwrap();
     let turn = prompt(&session, "later").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("said heard later\n"), "{log}");
 }
 
@@ -271,7 +277,7 @@ async fn worker_reads_client_files_under_the_parent_session_id() {
     let hub = world.hub(agent(async |cx: TurnContext| {
         if cx.prompt_text() == "go" {
             let worker = cx.worker("w").task("read").cwd("sub").start().await?;
-            cx.say(worker.finished().await.text).await?;
+            cx.say(worker.wait_until_finished().await.text).await?;
         } else {
             cx.say(cx.host().read_text("a.txt").await?).await?;
         }
@@ -281,7 +287,7 @@ async fn worker_reads_client_files_under_the_parent_session_id() {
     let host = Arc::new(Remembering::default());
     session.set_host(host.clone());
     let turn = prompt(&session, "go").await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(log.contains("said from the client\n"), "{log}");
     let asked = host.0.lock().unwrap().clone();
     let expected = (session.id().clone(), world.state().join("sub/a.txt"));

@@ -41,7 +41,7 @@ impl Drop for Busy {
 }
 
 /// Returns an agent that starts a worker which ignores a cancel; `reached` is notified when that worker runs.
-fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
+fn deep_agent(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
     let (at_work, reached) = (at_work.clone(), reached.clone());
     agent(move |cx: TurnContext| {
         let (at_work, reached) = (at_work.clone(), reached.clone());
@@ -54,7 +54,7 @@ fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
             let below = cx
                 .worker("below")
                 .task("deep")
-                .agent(deep(&at_work, &reached));
+                .agent(deep_agent(&at_work, &reached));
             below.start().await?;
             // Returns when it is cancelled, unlike its worker.
             cx.cancelled().await;
@@ -74,7 +74,7 @@ async fn ended_turn_has_no_running_worker_at_any_depth() {
         let hub = world.hub(agent(move |cx: TurnContext| {
             let (below, rung, ready) = (below.clone(), rung.clone(), is_ready.clone());
             async move {
-                let worker = cx.worker("w").task("t").agent(deep(&below, &rung));
+                let worker = cx.worker("w").task("t").agent(deep_agent(&below, &rung));
                 worker.start().await?;
                 rung.notified().await;
                 ready.notify_one();
@@ -94,16 +94,16 @@ async fn ended_turn_has_no_running_worker_at_any_depth() {
         let events = whole_turn(&session, &turn).await;
         assert_eq!(at_work.count(), 0);
         // Their sessions are closed too.
-        assert!(hub.live(&"session-2".into()).is_none());
-        assert!(hub.live(&"session-3".into()).is_none());
+        assert!(hub.live_session(&"session-2".into()).is_none());
+        assert!(hub.live_session(&"session-3".into()).is_none());
         let why = match cancelled {
             false => "the turn ended before this worker did",
             true => "the turn was cancelled",
         };
         assert!(
-            lines(&events).contains(&format!("worker-1 WorkerCancelled 1 {why}\n")),
+            format_events(&events).contains(&format!("worker-1 WorkerCancelled 1 {why}\n")),
             "{}",
-            lines(&events)
+            format_events(&events)
         );
     }
 }
@@ -111,16 +111,22 @@ async fn ended_turn_has_no_running_worker_at_any_depth() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_worker_has_stopped_with_all_workers_below_it() {
     let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
-    one_turn(move |cx: TurnContext| {
+    run_one_turn(move |cx: TurnContext| {
         let (at_work, reached) = (at_work.clone(), reached.clone());
         async move {
-            let worker = cx.worker("w").task("t").agent(deep(&at_work, &reached));
+            let worker = cx
+                .worker("w")
+                .task("t")
+                .agent(deep_agent(&at_work, &reached));
             let worker = worker.start().await?;
             reached.notified().await;
             assert_eq!(at_work.count(), 2);
             worker.cancel().await?;
             assert_eq!(at_work.count(), 0);
-            assert_eq!(worker.finished().await.status, WorkerStatus::Cancelled);
+            assert_eq!(
+                worker.wait_until_finished().await.status,
+                WorkerStatus::Cancelled
+            );
             Ok(StopReason::EndTurn)
         }
     })
@@ -135,7 +141,11 @@ async fn session_accepts_requests_while_its_workers_stop() {
     let hub = world.hub(agent(move |cx: TurnContext| {
         let returns = returns.clone();
         async move {
-            cx.worker("w").task("t").agent(stuck()).start().await?;
+            cx.worker("w")
+                .task("t")
+                .agent(stuck_agent())
+                .start()
+                .await?;
             returns.notify_one();
             Ok(StopReason::EndTurn)
         }
@@ -153,7 +163,7 @@ async fn session_accepts_requests_while_its_workers_stop() {
     returning.notified().await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     session.cancel(turn.clone()).await;
-    let log = lines(&whole_turn(&session, &turn).await);
+    let log = format_events(&whole_turn(&session, &turn).await);
     assert!(
         log.ends_with("turn Stopped { stop_reason: Cancelled }\n"),
         "{log}"
@@ -262,7 +272,7 @@ async fn worker_cancelled_before_it_starts_never_runs() {
                 cx.cancelled().await;
                 open.store(true, Ordering::SeqCst);
             });
-            let report = started?.finished().await;
+            let report = started?.wait_until_finished().await;
             assert_eq!(report.status, WorkerStatus::Cancelled);
             Ok(StopReason::EndTurn)
         }

@@ -11,7 +11,7 @@ use harn_runtime::TurnContext;
 use super::*;
 
 /// Returns an agent that starts four workers, each of which starts four that ask, and ends some in various ways.
-fn busy() -> Arc<dyn Agent> {
+fn busy_agent() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let text = cx.prompt_text();
         if text == "leaf" {
@@ -35,10 +35,10 @@ fn busy() -> Arc<dyn Agent> {
                 let _ = match n {
                     0 => worker.cancel().await,
                     1 => worker.stop(HandoffArtifact::default()).await,
-                    2 if worker.finished().await.is_ok() => worker.trigger("leaf").await,
+                    2 if worker.wait_until_finished().await.is_ok() => worker.trigger("leaf").await,
                     _ => Ok(()),
                 };
-                worker.finished().await;
+                worker.wait_until_finished().await;
             });
         }
         while ends.join_next().await.is_some() {}
@@ -91,7 +91,7 @@ fn check_lives(events: &[Envelope]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_workers_ask_end_and_are_cancelled_at_once() {
     let world = World::new();
-    let hub = world.hub(busy());
+    let hub = world.hub(busy_agent());
     let whole = async {
         for round in 0..6u64 {
             let session = world.session(&hub).await;
@@ -100,13 +100,13 @@ async fn many_workers_ask_end_and_are_cancelled_at_once() {
             if round % 2 == 1 {
                 let seen = Seq(6 * round);
                 let mut from = session.subscribe(Seq::ZERO);
-                until(&mut from, move |e| e.seq >= seen).await;
+                collect_until(&mut from, move |e| e.seq >= seen).await;
                 session.cancel(turn.clone()).await;
             }
             let events = whole_turn(&session, &turn).await;
             let last = &events[events.len() - 1];
             assert!(
-                !lines(std::slice::from_ref(last)).contains("Failed"),
+                !format_events(std::slice::from_ref(last)).contains("Failed"),
                 "{last:?}"
             );
             hub.close(session.id()).await;
