@@ -7,6 +7,7 @@ mod decisions;
 mod edges;
 mod events;
 mod extensions;
+mod lock_addresses;
 pub(crate) mod names;
 pub(crate) mod prose;
 mod reasons;
@@ -14,7 +15,6 @@ mod size;
 pub(crate) mod sources;
 mod suites;
 mod unused;
-mod words;
 
 use crate::repo::Repo;
 
@@ -29,7 +29,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         size::budgets(&repo.files),
         events::default_arms(&repo.files),
         events::complete_lists(&repo.files),
-        words::check_addresses(&repo.files),
+        lock_addresses::check_addresses(&repo.files),
         names::types(&repo.files),
         prose::short_docs(&repo.files),
         extensions::check_page(&repo.files),

@@ -7,7 +7,7 @@ use harn_model::Seq;
 use harn_runtime::Observer;
 use serde::Serialize;
 
-use crate::attached::AttachedSession;
+use crate::attached_session::AttachedSession;
 
 /// Answers a request. If the connection has ended, no client waits for it.
 pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error>) {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     lock::lock,
     methods::setup,
     ordering::ConnectionOrder,

@@ -5,7 +5,7 @@
 //! an agent or stores the state of a session.
 
 mod answer;
-mod attached;
+mod attached_session;
 mod capabilities;
 pub mod client;
 mod connection;
@@ -21,7 +21,7 @@ mod known_clients;
 mod lock;
 mod mcp;
 mod methods;
-mod newer;
+mod newer_acp;
 mod ordering;
 mod permission;
 mod profile;
@@ -41,7 +41,7 @@ use schemars::JsonSchema;
 pub use agent_client_protocol::schema::ProtocolVersion;
 pub use connection::{AcpConfig, ConnectionError, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};
-pub use newer::NewerAcp;
+pub use newer_acp::NewerAcp;
 pub use profile::{Dialect, HitlCalls, HostBridgeChoice, Profile, ProfileChoice};
 pub use terminal_auth::TerminalAuth;
 pub use to_wire::UpdateProjector;

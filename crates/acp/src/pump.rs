@@ -30,7 +30,7 @@ pub(crate) use replay::ReplayPlan;
 use crate::{
     Dialect, Profile, UpdateProjector,
     answer::answer,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error,
     methods::stop_reason,

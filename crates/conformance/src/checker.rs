@@ -4,17 +4,16 @@ use serde_json::{Value, json};
 
 use super::{
     ConformanceFinding, ConformanceRule, MessageFindings, TrafficDirection,
-    advertised::AdvertisedNames,
+    advertised_names::AdvertisedNames,
     bridge,
     envelope::{self, RecordedMessage, RpcOutcome},
     extensions::{self, RecordedUpdate},
-    meta,
+    live_clients, meta,
     methods::{self, MethodOrigin},
     permission::{self, MemberPlacement},
     quote_name,
     recording::{self, RecordedLine},
     requests::{AnswerMatch, RecordedRequest, RequestTable},
-    roster,
     session::CheckedSessions,
     steering, stream,
 };
@@ -209,7 +208,7 @@ impl Checker {
             ("session/update", MethodOrigin::Acp(method)) => match RecordedUpdate::read(params) {
                 Some(update) => {
                     found.extend(update.check(params, method));
-                    found.extend(roster::check_update(&update));
+                    found.extend(live_clients::check_update(&update));
                     found.extend(self.check_update(params, &update));
                 }
                 None => found.extend(method.params.check(params, "params")),
@@ -362,7 +361,7 @@ impl Checker {
             AnswerMatch::Open(asked) => {
                 if let RpcOutcome::Result(result) = outcome {
                     found.extend(check_result(&asked.method, result));
-                    found.extend(roster::check_result(&asked.method, result));
+                    found.extend(live_clients::check_result(&asked.method, result));
                     if let Some(operation) = asked.operation {
                         found.extend(operation.result.check(result, "result"));
                     }

@@ -12,7 +12,7 @@ use super::{
     quote_name,
     shape::{LazySchema, tag_values},
 };
-use harn_acp::ext::{VENDOR, published::SCHEMAS};
+use harn_acp::ext::{VENDOR, published_schemas::SCHEMAS};
 
 static UPDATES: LazySchema =
     LazySchema::extension(|| published_schema("session-update-extensions"));

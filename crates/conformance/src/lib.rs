@@ -2,7 +2,7 @@
 
 mod acp_shapes;
 mod activity;
-mod advertised;
+mod advertised_names;
 mod bridge;
 mod catalogue;
 mod checker;
@@ -10,12 +10,12 @@ mod composition;
 mod envelope;
 mod explain;
 mod extensions;
+mod live_clients;
 mod meta;
 mod methods;
 mod permission;
 mod recording;
 mod requests;
-mod roster;
 mod rule;
 mod session;
 mod shape;

@@ -3,6 +3,7 @@
 //! Nothing here runs, sleeps, reads a clock or touches a disk, and no name here belongs to a wire: each front-end
 //! translates its own protocol. The serde form of [`AgentEvent`] is the journal's.
 
+mod activity;
 mod approval;
 mod approval_policy;
 mod bridge;
@@ -15,11 +16,10 @@ mod decision;
 mod event;
 mod grant;
 mod handoff;
-mod harn;
 mod hash;
 mod hitl;
 mod id;
-mod live;
+mod live_client;
 mod mcp;
 mod mutation;
 mod open_turn;
@@ -35,9 +35,9 @@ mod time;
 mod tool;
 mod transcript;
 mod turn;
-mod used;
+mod used_ids;
 mod view;
-mod visible;
+mod visible_text;
 mod worker;
 mod worker_call;
 
@@ -46,6 +46,11 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
+pub use activity::{
+    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, RenderedReminder, SkillCandidate,
+    SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
+    TranscriptProjected,
+};
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use approval_policy::{ApprovalLists, ApprovalPolicy};
 pub use bridge::{
@@ -75,16 +80,11 @@ pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{
     EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,
 };
-pub use harn::{
-    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, RenderedReminder, SkillCandidate,
-    SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
-    TranscriptProjected,
-};
 pub use hitl::{
     HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, hitl_subject, is_same_reviewer,
 };
 pub use id::{AskId, MessageId, Principal, SessionId, ToolCallId, TurnId, WorkerId};
-pub use live::{
+pub use live_client::{
     LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,
 };
 pub use mcp::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
@@ -120,8 +120,8 @@ pub use transcript::{AgentMessage, ClosedItems, OpenItems, ShownCall, TaggedItem
 pub use turn::{
     LoopCheckpoint, Seam, StopReason, TurnEnded, TurnOutcome, TurnRecovered, TurnStarted,
 };
-pub use used::{UsedIdKind, UsedIds};
+pub use used_ids::{UsedIdKind, UsedIds};
 pub use view::{QueuedTurn, SessionView};
-pub use visible::{unfinished_sequence, visible_text};
+pub use visible_text::{unfinished_sequence, visible_text};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};
 pub use worker_call::{WorkerCall, WorkerCallStep};

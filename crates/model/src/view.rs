@@ -10,7 +10,7 @@ use crate::{
     RecordEvent, ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent,
     SlashCommand, SteeringEvent, Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted,
     Usage, WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
-    used::{UsedIdKind, UsedIds},
+    used_ids::{UsedIdKind, UsedIds},
 };
 
 /// The state of a session after the events folded so far. It has no transcript, so that an idle session stays

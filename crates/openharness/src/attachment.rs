@@ -4,7 +4,7 @@
 use harn_model::ResourceLink;
 
 use crate::{
-    asked::CapabilityDenial, capabilities, error::OpenHarnessError, from_wire::MessageObject,
+    capabilities, error::OpenHarnessError, from_wire::MessageObject, request::CapabilityDenial,
 };
 
 /// The longest text of an attachment, in bytes: a longer one is content, not a reference.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{asked::CapabilityDenial, error::OpenHarnessError, from_wire::MessageObject};
+use crate::{error::OpenHarnessError, from_wire::MessageObject, request::CapabilityDenial};
 
 /// A Shell may carry out independent directives in parallel.
 pub(crate) const PARALLEL: &str = "openharness.actions.parallel";

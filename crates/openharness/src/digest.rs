@@ -6,7 +6,7 @@ use harn_model::{Resource, ResourceLink};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::asked::{AnswerValue, ShellRequest};
+use crate::request::{AnswerValue, ShellRequest};
 
 /// The content in a fixed order: the order in the message does not count. Ids and dropped members are not
 /// part of it.

@@ -6,10 +6,10 @@ use harn_model::StopReason;
 use serde::Serialize;
 
 use crate::{
-    asked::{AnswerValue, DirectiveAnswer},
     error::OpenHarnessError,
     from_wire::MessageObject,
-    told::{CallSummary, RunPhase, RunReport},
+    report::{CallSummary, RunPhase, RunReport},
+    request::{AnswerValue, DirectiveAnswer},
 };
 
 pub(crate) const VENDOR: &str = "dev.harn";

@@ -4,7 +4,6 @@
 //! session's journal. The caller authenticates a request before it passes it on, and attaches its
 //! [`Principal`](harn_model::Principal), which is also its tenant.
 
-mod asked;
 mod attachment;
 mod capabilities;
 mod continuation;
@@ -16,11 +15,12 @@ mod ext;
 mod fixtures;
 mod from_wire;
 pub mod published;
+mod report;
+mod request;
 mod router;
 mod runs;
 mod shell;
 mod to_wire;
-mod told;
 mod version;
 mod wire;
 

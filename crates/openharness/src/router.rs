@@ -18,7 +18,7 @@ use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use crate::{asked::EchoedIds, error::OpenHarnessError, from_wire, runs::RunRegistry, to_wire};
+use crate::{error::OpenHarnessError, from_wire, request::EchoedIds, runs::RunRegistry, to_wire};
 
 /// The paths that accept requests.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];

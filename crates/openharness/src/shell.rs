@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    asked::{ShellProfile, TextStyle},
     capabilities::RequestedCapabilities,
     error::OpenHarnessError,
     from_wire::MessageObject,
+    request::{ShellProfile, TextStyle},
 };
 
 const MEMBERS: [&str; 4] = ["shell_kind", "shell_version", "locale", "timezone"];

@@ -6,7 +6,7 @@ use std::path::Path;
 use globset::GlobMatcher;
 
 use crate::{
-    PolicyError, named,
+    PolicyError, command_paths,
     pattern::{compile_glob, has_meta},
     shell::SimpleCommand,
 };
@@ -123,7 +123,7 @@ impl CommandPattern {
 /// Whether words that no pattern spells all stay below the directory in which a command runs: the author of
 /// `cp *` has this project in mind.
 pub(crate) fn stay_inside(words: &[String]) -> bool {
-    !words.iter().any(|word| named::leads_out(word))
+    !words.iter().any(|word| command_paths::leads_out(word))
 }
 
 /// A pattern for the program of a command.

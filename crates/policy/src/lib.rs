@@ -4,19 +4,19 @@
 //! [`PathProbe`] of the caller; accesses no file, clock or environment itself.
 
 mod command;
+mod command_paths;
 mod compile;
 mod decide;
 mod error;
 mod grant;
+mod invisible_chars;
 mod lists;
 mod mode;
-mod named;
 pub mod path;
 mod pattern;
 mod policy;
 mod rule;
 pub mod shell;
-mod unseen;
 mod word_table;
 
 #[cfg(not(feature = "schema"))]

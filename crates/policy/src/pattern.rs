@@ -12,7 +12,7 @@ use harn_model::{ApprovalLists, WorkspacePathInfo};
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 
 pub(crate) use self::overlap::may_overlap;
-use crate::{LocatedPath, PolicyError, named, path::normalise_text};
+use crate::{LocatedPath, PolicyError, command_paths, path::normalise_text};
 
 /// Longer patterns are rejected: no person reads them, and each is compiled.
 const LONGEST: usize = 512;
@@ -308,14 +308,14 @@ impl PathSets {
     /// Whether one of these patterns matches a path of which only the words are known.
     pub(crate) fn is_listed(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
         let workspace = &normalise_text(workspace);
-        let relative = named::make_relative(path, workspace);
+        let relative = command_paths::make_relative(path, workspace);
         // A path that leads elsewhere matches absolute patterns only.
         let relative =
             (!relative.starts_with('/')).then(|| self.relative.exact.find_matches(&relative));
         let absolute = self
             .absolute
             .exact
-            .find_matches(&named::make_absolute(path, workspace));
+            .find_matches(&command_paths::make_absolute(path, workspace));
         let named = CertainHits {
             relative,
             absolute: Some(absolute),
@@ -346,21 +346,22 @@ impl PathSets {
     ) -> PossibleHits {
         let workspace = &normalise_text(workspace);
         let mut touched = self.empty_hits();
-        let mut parts: Vec<&str> = words.flat_map(named::path_candidates).collect();
+        let mut parts: Vec<&str> = words.flat_map(command_paths::path_candidates).collect();
         parts.sort_unstable();
         parts.dedup();
         for part in parts {
-            let relative = named::make_relative(part, workspace);
+            let relative = command_paths::make_relative(part, workspace);
             self.relative.match_word(&relative, &mut touched.relative);
             if !self.absolute.places.is_empty() {
-                let absolute = named::make_absolute(part, workspace);
+                let absolute = command_paths::make_absolute(part, workspace);
                 self.absolute.match_word(&absolute, &mut touched.absolute);
             }
             // Absolute paths are already matched.
             let folders = folders.iter().filter(|_| !part.starts_with('/'));
             for folder in folders {
-                let absolute = named::make_absolute(part, folder);
-                let relative = named::strip_workspace(&absolute, workspace).unwrap_or(&absolute);
+                let absolute = command_paths::make_absolute(part, folder);
+                let relative =
+                    command_paths::strip_workspace(&absolute, workspace).unwrap_or(&absolute);
                 self.relative.match_word(relative, &mut touched.relative);
                 self.absolute.match_word(&absolute, &mut touched.absolute);
             }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::SessionMode;
 
-mod read;
+mod deserialize;
 
 /// A rule: an action for the calls that match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

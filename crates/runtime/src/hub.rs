@@ -3,9 +3,9 @@
 mod checks;
 mod children;
 mod config;
-mod copy;
+mod fork;
 mod listing;
-mod stored;
+mod session_edits;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -30,7 +30,7 @@ use crate::{
 };
 
 use checks::{check_cwd, check_own, check_own_cwd, is_same_dir};
-use stored::settle_crash;
+use session_edits::settle_crash;
 
 pub use config::HubConfig;
 pub use listing::{ArchiveFilter, ListedSession, SessionFilter, SessionPage};
@@ -266,7 +266,7 @@ impl Hub {
             let (source, principal) = (id.clone(), self.principal.clone());
             let copy = move |config: &HubConfig, meta| {
                 check_own(&principal, &config.store.meta(&source)?)?;
-                copy::copy_history(config, &source, meta)
+                fork::copy_history(config, &source, meta)
             };
             self.create_as(meta, self.own_role(), copy).await
         })

@@ -36,22 +36,22 @@ mod options;
 mod ports;
 mod private;
 mod rules;
+mod server_runtime;
 mod session_store;
 mod skill_places;
 mod stdio;
 mod trust;
-mod workshop;
 
 #[cfg(feature = "port")]
 pub use net::{ListenOptions, listen};
 pub use options::{ServeOptions, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
+pub use server_runtime::hub;
 #[cfg(feature = "port")]
 pub use stdio::acp_stdio_and_listen;
 pub use stdio::{acp_stdio, acp_stdio_with};
 #[cfg(feature = "threads")]
 pub use stdio::{threads_stdio, threads_stdio_with};
-pub use workshop::hub;
 
 pub use anyhow::{Error, Result};
 pub use harn_acp::{HostBridgeChoice, ProfileChoice, TerminalAuth};

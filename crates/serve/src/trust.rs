@@ -8,7 +8,7 @@ use harn_policy::PolicyError;
 use harn_tools::TrustLookup;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::kept::{StateFile, StateFileFormat};
+use crate::rules::state_file::{StateFile, StateFileFormat};
 
 /// The file's name in the state directory.
 const FILE: &str = "trusted.toml";

@@ -5,10 +5,10 @@
 //! while a response is open, so a response that waited for a decision would wait for ever: it ends when a person
 //! is asked, and the answer is the next request.
 
-mod attendance;
+mod assistant_client;
 mod format;
-mod reply;
 mod request;
+mod response;
 #[cfg(test)]
 mod tests;
 
@@ -24,16 +24,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     client::{ClientOptions, DocumentClient},
+    command_error::ClientCommandError,
     error::StateError,
-    refused::ClientCommandError,
     rooms::Rooms,
     session_choice::{LastSessions, SessionChoice},
     wire::ClientCommand,
 };
-use attendance::AssistantClient;
+use assistant_client::AssistantClient;
 use format::StreamFormat;
-use reply::AssistantResponse;
 use request::AssistantRequest;
+use response::AssistantResponse;
 
 /// The context of a request: the server's state and the options of its URL.
 pub(crate) struct AssistantContext {

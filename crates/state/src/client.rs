@@ -9,8 +9,8 @@ use harn_runtime::{
 };
 
 use crate::{
+    command_error::ClientCommandError,
     error::StateError,
-    refused::ClientCommandError,
     room::{NAMELESS, Room},
     rooms::Rooms,
     session_choice::{LastSessions, SessionChoice},

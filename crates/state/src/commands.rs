@@ -13,7 +13,7 @@ use harn_model::{HitlResponse, TurnId};
 use harn_runtime::BoxFuture;
 use serde_json::Value;
 
-use crate::{client::DocumentClient, refused::ClientCommandError, wire::ClientCommand};
+use crate::{client::DocumentClient, command_error::ClientCommandError, wire::ClientCommand};
 
 /// Executes a command. Its effect shows in the document; only the turn that it started or continued is returned.
 pub(crate) fn handle<'a>(

@@ -4,7 +4,7 @@ use harn_model::{Decision, PermissionAsked, PermissionOption, PermissionOptionKi
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{refused::ClientCommandError, wire::ClientCommand};
+use crate::{command_error::ClientCommandError, wire::ClientCommand};
 
 /// The commands and their members, for error messages.
 const KNOWN: [(&str, &str); 11] = [

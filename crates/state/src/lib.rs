@@ -7,14 +7,14 @@
 mod assistant;
 mod changes;
 mod client;
+mod command_error;
 mod commands;
 mod error;
 mod from_wire;
 mod listing;
 mod methods;
 mod page;
-pub mod published;
-mod refused;
+pub mod published_schemas;
 mod room;
 mod rooms;
 mod router;

@@ -31,7 +31,7 @@ use crate::{
     commands, from_wire,
     listing::{self, ListingFeed},
     room::{self, NextFrame, Room},
-    to_wire::whole,
+    to_wire::document_writer,
     wire::{DocumentState, ServerMessage, SessionListing},
 };
 
@@ -229,7 +229,7 @@ fn delta_message(operations: &[Bytes]) -> Bytes {
 
 /// Writes the whole document as a message, in pieces.
 fn document_message(state: DocumentState) -> impl Iterator<Item = Bytes> {
-    whole::pieces(state, r#"{"type":"state","state":"#, "}")
+    document_writer::pieces(state, r#"{"type":"state","state":"#, "}")
 }
 
 fn error_message(message: &str) -> Bytes {

@@ -8,11 +8,11 @@ mod activity;
 mod calls;
 mod decisions;
 mod memory;
+mod messages;
 mod page;
 mod rows;
-mod said;
 mod session;
-mod words;
+mod text_format;
 
 use harn_model::{Envelope, MessageId, Seq, ToolCallId};
 
@@ -101,9 +101,11 @@ impl OpenRow {
         } = self.draft;
         // Messages and thoughts have no title but their first line.
         let title = match (title.is_empty(), kind) {
-            (false, _) => words::first_line(&title),
-            (true, TimelineKind::Thought) => words::first_line_or(&text, "(an empty thought)"),
-            (true, _) => words::first_line_or(&text, "(an empty message)"),
+            (false, _) => text_format::first_line(&title),
+            (true, TimelineKind::Thought) => {
+                text_format::first_line_or(&text, "(an empty thought)")
+            }
+            (true, _) => text_format::first_line_or(&text, "(an empty message)"),
         };
         FullRow(TimelineRow {
             seq: self.seq.0,
@@ -122,7 +124,7 @@ pub(crate) struct FullRow(TimelineRow);
 impl FullRow {
     /// Returns the row with its text shortened for display.
     fn into_shortened(mut self) -> TimelineRow {
-        words::shorten(&mut self.0.text);
+        text_format::shorten(&mut self.0.text);
         self.0
     }
 }

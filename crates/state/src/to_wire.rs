@@ -5,11 +5,11 @@
 
 mod approval;
 mod call;
+pub(crate) mod document_writer;
 pub(crate) mod facts;
 mod note;
 pub(crate) mod output;
 mod transcript;
-pub(crate) mod whole;
 
 use std::collections::HashMap;
 

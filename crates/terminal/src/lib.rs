@@ -5,14 +5,14 @@
 //! the environment.
 
 #[cfg(feature = "clients")]
+mod agent_messages;
+#[cfg(feature = "clients")]
 pub mod attach;
 pub mod console;
-pub mod listed;
 pub mod paint;
 #[cfg(feature = "clients")]
-mod reading;
-#[cfg(feature = "clients")]
 pub mod run;
+pub mod server_session;
 pub mod session_ids;
 pub mod signals;
 pub mod text;

@@ -19,7 +19,7 @@ mod programs;
 mod recorder;
 mod rules;
 pub mod schema;
-mod served;
+mod served_routes;
 mod state;
 pub mod state_fold;
 mod thread_screen;

@@ -8,7 +8,7 @@ use axum::{
 use harn_openharness::{OpenHarnessConfig, PATHS, routes};
 use serde_json::{Value, json};
 
-use crate::{RecordDirection, Recorder, TestHub, must, served::ServedRoutes};
+use crate::{RecordDirection, Recorder, TestHub, must, served_routes::ServedRoutes};
 
 /// A Shell of one tenant.
 ///

@@ -18,7 +18,7 @@ use tokio_tungstenite::{
     tungstenite::{Error, client::IntoClientRequest, protocol::WebSocketConfig},
 };
 
-use crate::{RecordDirection, Recorder, TestHub, lock, must, served::ServedRoutes};
+use crate::{RecordDirection, Recorder, TestHub, lock, must, served_routes::ServedRoutes};
 pub use client::{ReceivedFrame, StateClient};
 
 /// The number of bytes that may be in transit between a client and the server.

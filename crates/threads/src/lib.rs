@@ -6,10 +6,10 @@
 mod connection;
 mod error;
 mod from_wire;
+mod history;
 mod methods;
-pub mod published;
+pub mod published_schemas;
 mod registry;
-mod replay;
 mod router;
 mod rpc;
 mod thread;
@@ -26,5 +26,5 @@ pub use error::ThreadsError;
 pub use harn_lines::{
     ClientDisconnected, IncomingLine, OutgoingReceiver, OutgoingSender, outgoing,
 };
-pub use replay::ThreadHistory;
+pub use history::ThreadHistory;
 pub use to_wire::ThreadProjector;

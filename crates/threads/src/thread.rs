@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use crate::{
     ThreadProjector, ThreadsError,
     connection::{DiskPermit, ReplyTarget, ThreadsPeer},
+    history::UNTITLED,
     methods::thread_get::session_end_error,
-    replay::UNTITLED,
     rpc,
     wire::{
         ApprovalDecision, ApprovalReply, BrokenStatus, ItemEnd, OkResult, Thread,

@@ -106,7 +106,7 @@ mod tests {
             name: "files".to_owned(),
             transport,
         }]);
-        servers.settled().await;
+        servers.wait_until_settled().await;
         let [status] = &servers.statuses()[..] else {
             panic!("one server was added");
         };

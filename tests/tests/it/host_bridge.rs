@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use expect_test::{Expect, expect};
-use harn_acp::{AcpConfig, ext::bridge::BridgeMethod, ext::published::SCHEMAS};
+use harn_acp::{AcpConfig, ext::bridge::BridgeMethod, ext::published_schemas::SCHEMAS};
 use harn_model::SessionId;
 use harn_runtime::HostDeadlines;
 use harn_testkit::{FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent, forms};

@@ -8,7 +8,7 @@
 mod broker;
 mod client_files;
 mod clients;
-mod decided;
+mod event_decisions;
 mod fixtures;
 mod golden;
 mod golden_state;
@@ -21,15 +21,15 @@ mod live;
 mod many_sessions;
 mod many_threads;
 mod misbehaving;
+mod open_questions;
 mod ordering;
-mod parked;
+#[cfg(unix)]
+mod permission_rejections;
 mod projector;
 mod reconnect;
-#[cfg(unix)]
-mod refused;
 mod replay;
 mod scenarios;
-mod searched;
+mod search_permissions;
 mod slow_client;
 // These tests change the limits of a process from outside and use the socket buffers of Linux.
 #[cfg(target_os = "linux")]

@@ -33,7 +33,7 @@ pub(crate) mod live;
 pub(crate) mod mcp;
 pub(crate) mod permission;
 pub(crate) mod plan;
-pub mod published;
+pub mod published_schemas;
 pub(crate) mod reminder;
 pub(crate) mod schema;
 pub(crate) mod sender;

@@ -20,9 +20,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    frame_id::SseFrameId,
     mailbox::NonEventLine,
     message::RpcEnvelope,
-    place::SseFrameId,
     refusal::HttpRefusal,
     registry::ConnectionRegistry,
     sessions::SessionStreams,

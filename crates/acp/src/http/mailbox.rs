@@ -11,7 +11,7 @@ use bytes::Bytes;
 use harn_model::{Seq, SessionId};
 use tokio::sync::oneshot;
 
-use super::place::SseFrameId;
+use super::frame_id::SseFrameId;
 use crate::{
     EventId,
     transport::{FollowId, RefollowError, RefollowRequest},

@@ -5,9 +5,9 @@
 //! rejected. An id is not a credential: a connection is unknown to every other principal.
 
 mod connection;
+mod frame_id;
 mod mailbox;
 mod message;
-mod place;
 mod post;
 mod refusal;
 mod registry;

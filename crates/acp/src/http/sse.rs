@@ -13,8 +13,9 @@ use harn_model::{Principal, SessionId};
 use tokio::time::sleep;
 
 use super::{
-    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::SseReadGuard, header_text,
-    mailbox::RefollowReply, place::SseFrameId, refusal::HttpRefusal, registry::ConnectionRegistry,
+    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::SseReadGuard,
+    frame_id::SseFrameId, header_text, mailbox::RefollowReply, refusal::HttpRefusal,
+    registry::ConnectionRegistry,
 };
 use crate::transport::{ConnectionInput, FollowId};
 

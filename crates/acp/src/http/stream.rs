@@ -12,8 +12,8 @@ use harn_model::SessionId;
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
+    frame_id::SseFrameId,
     mailbox::{CannotResume, Mailbox, NonEventLine, RefollowReply},
-    place::SseFrameId,
     refusal::HttpRefusal,
 };
 use crate::{

@@ -10,7 +10,7 @@ use harn_runtime::{DriverAction, HitlError};
 use super::drive;
 use crate::{
     answer::answer_after_update,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error,
     ext::{hitl::HitlRespondResult, sender::SenderParams},

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{drive, session_to_steer};
 use crate::{
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error::{self, ControlSubject},
     ext::{

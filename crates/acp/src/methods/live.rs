@@ -14,7 +14,7 @@ use super::setup::{
 use crate::{
     EventId,
     answer::answer,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error,
     ext::{

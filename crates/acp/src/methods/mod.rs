@@ -22,7 +22,9 @@ use agent_client_protocol::{Error, v1::schema};
 use harn_model::{Actor, SessionId, StopReason};
 use harn_runtime::{Driver, DriverAction};
 
-use crate::{attached::AttachedSession, connection::Peer, error, ext::sender::NonBlankName};
+use crate::{
+    attached_session::AttachedSession, connection::Peer, error, ext::sender::NonBlankName,
+};
 
 /// Returns the session, if this client has it open.
 pub(crate) fn attached_session(

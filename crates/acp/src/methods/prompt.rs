@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{attached_session, drive, session_to_steer};
 use crate::{
     answer::answer,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error::{self, ControlSubject},
     ext::{

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{drive, session_to_steer, session_to_steer_or_only};
 use crate::{
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error::{self, ControlSubject},
     ext::{

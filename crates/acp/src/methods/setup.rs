@@ -16,7 +16,7 @@ use super::wire_id;
 use crate::{
     EventId,
     answer::answer,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error,
     ext::mcp,

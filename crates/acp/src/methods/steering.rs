@@ -7,7 +7,7 @@ use harn_runtime::{ControlError, Driver, DriverAction, PromptError};
 
 use super::{drive, session_to_steer};
 use crate::{
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     error,
     ext::steering::{IdleBehavior, SteeringParams, SteeringResult},

@@ -10,7 +10,7 @@ use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
 use harn_model::{ControlKind, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
-use super::route::{named_params, named_session};
+use super::open_requests::{named_params, named_session};
 use crate::{lock::lock, transport::FollowId};
 
 /// Gates behind answers, by request id, and behind our own questions, by the call that they name.

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::{
     ConnectionOrder,
-    unsolicited::{UnsolicitedAnswers, is_answer},
+    unsolicited_answers::{UnsolicitedAnswers, is_answer},
 };
 use crate::transport::{ConnectionInput, RefollowRequest};
 

@@ -36,13 +36,13 @@ mod backlog;
 mod gate;
 mod input;
 mod lane;
+mod open_requests;
 mod output;
-mod route;
 #[cfg(test)]
 mod tests;
-mod unsolicited;
+mod unsolicited_answers;
 
-use self::{backlog::Backlog, route::OpenRequests};
+use self::{backlog::Backlog, open_requests::OpenRequests};
 use crate::transport::PieceSender;
 
 pub(crate) use self::{

@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::SessionPump;
 use crate::{
     EventId, UpdateProjector,
-    attached::AttachedSession,
+    attached_session::AttachedSession,
     connection::Peer,
     permission::{self, QuestionAddressee},
     transport::ClientDisconnected,

@@ -3,10 +3,10 @@
 //! The pump handles what only one client may receive (the answer to its prompt, questions, settings);
 //! comments here mark these events.
 
-mod equipped;
+mod equipment;
 mod hitl_calls;
 mod lines;
-mod newer;
+mod newer_updates;
 mod plain;
 mod standard;
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! Runs in this process and without a wire, on two workers as in the binary. The work of the observers
 //! themselves is a separate figure.
 
-mod crowd;
-mod forgetful;
-mod gauge;
+mod null_store;
+mod observed_turn;
+mod stopwatch;
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::{
     setup::Setup,
     table::{Bar, Figure, Table, Unit},
 };
-use crowd::{PROFILES, Seen, Turn, watch};
+use observed_turn::{PROFILES, Seen, Turn, watch};
 
-pub(crate) use crowd::Counted;
-pub(crate) use forgetful::Forgetful;
+pub(crate) use null_store::Forgetful;
+pub(crate) use observed_turn::Counted;
 
 const MANY: usize = 1000;
 /// Runs of each size, in turn.

@@ -2,7 +2,7 @@
 //! cost while a session streams.
 
 mod latency;
-mod past;
+mod long_session;
 mod snapshot;
 mod stream;
 
@@ -17,7 +17,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     latency::measure(setup, table)?;
     let address = free_address()?;
     let ours = setup.ours_listening(address, TOKEN)?;
-    let session = past::write(&ours.state.path().join("harn"), setup)?;
+    let session = long_session::write(&ours.state.path().join("harn"), setup)?;
     let place = Place {
         ours,
         address,

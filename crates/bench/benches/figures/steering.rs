@@ -7,8 +7,8 @@
 mod accept;
 mod append;
 mod daemon;
+mod harness;
 mod queue;
-mod stage;
 mod wire;
 
 use anyhow::Result;

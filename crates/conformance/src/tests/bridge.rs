@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ConformanceRule, answer, broken::BrokenCase, findings, prompt, request, update};
+use super::{ConformanceRule, answer, findings, prompt, request, rule_cases::BrokenCase, update};
 use harn_acp::Profile;
 
 /// Starts a turn for a client with or without the bridge: four lines, then `lines`.

@@ -1,14 +1,14 @@
 //! For every rule a recording that breaks it and no other; good transcripts, and variants of them with a line
 //! lost, doubled or moved.
 
+mod altered_transcripts;
 mod bridge;
-mod broken;
-mod guessed;
-mod roster;
+mod live_clients;
+mod rule_cases;
 mod shapes;
-mod spoiled;
 mod steering;
 mod stream;
+mod unusual_recordings;
 
 use serde_json::{Value, json};
 

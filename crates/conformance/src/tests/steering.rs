@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{broken::BrokenCase, *};
+use super::{rule_cases::BrokenCase, *};
 
 fn inject(id: u64) -> String {
     let params = json!({"sessionId": "s", "mode": "steer", "content": "Look up."});

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{broken::BrokenCase, *};
+use super::{rule_cases::BrokenCase, *};
 
 fn thought_update(id: &str) -> String {
     let update = json!({

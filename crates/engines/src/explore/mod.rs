@@ -3,11 +3,10 @@
 //! A prompt that begins with `/` is a command, anything else is a question. The agent uses the tools of the
 //! session's toolbox, or the built-in tools if the session has no toolbox.
 
-mod all;
-mod attached;
+mod attachment;
 mod explain;
+mod explore_all;
 mod files;
-mod place;
 mod prompt;
 mod question;
 mod run;
@@ -15,6 +14,7 @@ mod search;
 mod shells;
 mod skills;
 mod steps;
+mod text_excerpt;
 mod tools;
 mod watch;
 mod write;
@@ -28,7 +28,7 @@ use harn_model::{
 use harn_runtime::{Agent, AgentError, AgentProfile, BoxFuture, Equipment, TurnContext};
 use harn_tools::{Toolbox, markdown};
 
-use attached::PromptAttachment;
+use attachment::PromptAttachment;
 use prompt::{COMMANDS, ExploreRequest, Prompt};
 
 /// The agent `explore`. It keeps no state between turns.
@@ -91,7 +91,7 @@ fn respond<'a>(
     Box::pin(async move {
         match request {
             ExploreRequest::Find(words) => search::find(cx, words).await,
-            ExploreRequest::ExploreAll(words) => all::explore(cx, words).await,
+            ExploreRequest::ExploreAll(words) => explore_all::explore(cx, words).await,
             ExploreRequest::Grep(pattern) => search::grep(cx, pattern).await,
             ExploreRequest::Read(path) => files::show(cx, path).await,
             ExploreRequest::Write { path, text } => write::write(cx, path, text).await,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use harn_model::ContentBlock;
 
-use super::{attached::PromptAttachment, skills};
+use super::{attachment::PromptAttachment, skills};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExploreCommand {

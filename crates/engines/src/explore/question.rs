@@ -8,13 +8,13 @@ use harn_tools::{
 };
 
 use super::{
-    attached::PromptAttachment,
+    attachment::PromptAttachment,
     files::{read, separate_tool_failure},
     markdown::{code, join_with_and, shorten},
-    place::TextExcerpt,
     result_limit,
     search::{describe_no_hits, say_note, search},
     steps::PlannedSteps,
+    text_excerpt::TextExcerpt,
     toolbox,
 };
 

@@ -1,7 +1,7 @@
 //! Decodes a YAML tree into a scenario, and rejects every error in its steps.
 
+mod hitl;
 mod host;
-mod person;
 mod steering;
 mod worker;
 
@@ -12,11 +12,11 @@ use harn_tools::yaml::{YamlEntry, YamlFault, YamlNode, YamlValue};
 use regex::Regex;
 
 use super::{
-    cast::ScenarioWorkers,
     scenario::{
         EventRole, PermissionStep, Scenario, ScenarioDiff, ScenarioStep, ScenarioTurn, TURN,
     },
-    typed::parse_typed,
+    scenario_workers::ScenarioWorkers,
+    typed_yaml::parse_typed,
 };
 
 const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
@@ -102,10 +102,10 @@ fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
         "think" => ScenarioStep::Emit(AgentEvent::thought(text(value, key)?)),
         "emit" => emit(value)?,
         "ask" => ScenarioStep::Ask(Box::new(ask(value, depth)?)),
-        "question" => person::hitl_step(value, HitlKind::Question, depth)?,
-        "approval" => person::hitl_step(value, HitlKind::Approval, depth)?,
-        "dual_control" => person::hitl_step(value, HitlKind::DualControl, depth)?,
-        "escalation" => person::hitl_step(value, HitlKind::Escalation, depth)?,
+        "question" => hitl::hitl_step(value, HitlKind::Question, depth)?,
+        "approval" => hitl::hitl_step(value, HitlKind::Approval, depth)?,
+        "dual_control" => hitl::hitl_step(value, HitlKind::DualControl, depth)?,
+        "escalation" => hitl::hitl_step(value, HitlKind::Escalation, depth)?,
         "seam" => ScenarioStep::Seam(parse_typed(value, key)?),
         "idle" => steering::idle(value)?,
         "tell_delivered" => {

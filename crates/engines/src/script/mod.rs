@@ -1,16 +1,16 @@
 //! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything that an agent
 //! can do. The format is in `docs/scenarios.md`.
 
-mod act;
-mod cast;
-mod crew;
+mod action;
 mod decode;
 mod error;
-mod person;
-mod play;
+mod hitl;
+mod player;
 mod scenario;
+mod scenario_workers;
 mod steering;
-mod typed;
+mod turn_workers;
+mod typed_yaml;
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -121,7 +121,7 @@ impl Agent for ScriptAgent {
             .iter()
             .find(|turn| turn.matches_prompt(&prompt));
         match turn {
-            Some(turn) => play::play(&turn.steps, &self.scenario.cast, cx).await,
+            Some(turn) => player::play(&turn.steps, &self.scenario.cast, cx).await,
             None => {
                 cx.say(self.describe_no_match(&prompt)).await?;
                 Ok(StopReason::EndTurn)

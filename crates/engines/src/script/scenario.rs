@@ -10,8 +10,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    cast::{ScenarioWorkers, WorkerName},
-    person::HitlStep,
+    hitl::HitlStep,
+    scenario_workers::{ScenarioWorkers, WorkerName},
     steering::IdleStep,
 };
 

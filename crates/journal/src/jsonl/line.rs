@@ -13,7 +13,7 @@ use serde_json::{
     ser::{Formatter, Serializer},
 };
 
-use super::text::{self, PreviousLineIds};
+use super::text_chunk::{self, PreviousLineIds};
 
 /// The format version that this crate writes, in every line and in `meta.json`.
 pub const FORMAT_VERSION: u32 = 1;
@@ -79,7 +79,7 @@ pub(super) fn decode(
 ) -> Result<Envelope, String> {
     // The newline would otherwise be reported as a control character in a truncated string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    match text::decode_chunk(line, expected, before) {
+    match text_chunk::decode_chunk(line, expected, before) {
         Some(envelope) => Ok(envelope),
         None => parse(line, expected),
     }

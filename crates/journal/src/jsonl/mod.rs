@@ -9,12 +9,12 @@ mod lock;
 mod log;
 mod log_file;
 mod meta;
-mod prompted;
+mod prompt_search;
 mod reader;
 mod scan;
 mod store;
-mod text;
+mod text_chunk;
 
 pub use line::FORMAT_VERSION;
-pub(crate) use prompted::is_prompt;
+pub(crate) use prompt_search::is_prompt;
 pub use store::JsonlStore;

@@ -3,7 +3,7 @@
 
 use harn_model::{Envelope, Seq};
 
-use super::{disk, line, log_file::LogFile, text::PreviousLineIds};
+use super::{disk, line, log_file::LogFile, text_chunk::PreviousLineIds};
 use crate::{JournalError, LogReader, ReadCursor};
 
 /// Smaller reads are not worth the call.

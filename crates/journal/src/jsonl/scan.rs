@@ -13,7 +13,7 @@ use super::{
     disk::{self, FileSpan},
     line,
     log_file::EventOffsets,
-    text::PreviousLineIds,
+    text_chunk::PreviousLineIds,
 };
 use crate::JournalError;
 

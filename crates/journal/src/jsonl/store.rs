@@ -17,7 +17,7 @@ use super::{
     log::JsonlLog,
     log_file::{EventOffsets, LogFile},
     meta,
-    prompted::has_prompt,
+    prompt_search::has_prompt,
     scan::{LogScan, scan},
 };
 use crate::{

@@ -4,7 +4,7 @@
 //! not name are ignored. The few further rules are those of our extension, and that the request asks for
 //! something.
 
-mod found;
+mod echoed_ids;
 mod object;
 #[cfg(test)]
 mod tests;
@@ -16,20 +16,24 @@ use serde_json::Value;
 pub(crate) use object::MessageObject;
 
 use crate::{
-    asked::{ConversationName, EchoedIds, ShellRequest},
     attachment, capabilities,
     continuation::RunCursor,
     digest, environment,
     error::OpenHarnessError,
-    ext, shell, version,
+    ext,
+    request::{ConversationName, EchoedIds, ShellRequest},
+    shell, version,
 };
 
 /// Parses a body. On failure, returns the ids that were found and the error.
 pub(crate) fn read(body: &[u8]) -> Result<ShellRequest, (EchoedIds, OpenHarnessError)> {
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
-        return Err((found::ids_in_broken_body(body), OpenHarnessError::NotJson));
+        return Err((
+            echoed_ids::ids_in_broken_body(body),
+            OpenHarnessError::NotJson,
+        ));
     };
-    parse_request(&message).map_err(|fault| (found::ids_in_message(&message), fault))
+    parse_request(&message).map_err(|fault| (echoed_ids::ids_in_message(&message), fault))
 }
 
 fn parse_request(message: &Value) -> Result<ShellRequest, OpenHarnessError> {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    asked::{AnswerValue, DirectiveAnswer},
     fixtures::{self, schema},
+    request::{AnswerValue, DirectiveAnswer},
 };
 
 mod canary;

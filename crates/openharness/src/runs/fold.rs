@@ -11,7 +11,7 @@ use harn_model::{
 
 use crate::{
     continuation::RunCursor,
-    told::{CallSummary, RunPhase, RunReport},
+    report::{CallSummary, RunPhase, RunReport},
 };
 
 /// The state of a run.

@@ -5,12 +5,12 @@
 
 mod fold;
 mod index;
-mod line;
-mod lines;
 mod names;
+mod question_action;
+mod recent_sessions;
 mod replies;
 mod run;
-mod verdict;
+mod session_runs;
 
 use std::{
     sync::{Arc, Weak},
@@ -23,21 +23,21 @@ use harn_runtime::{Hub, NewSession, PromptSubmission};
 
 use self::{
     index::RequestHistory,
-    line::{SessionRuns, TurnLookup},
-    lines::RecentSessions,
     names::RequestFingerprint,
+    recent_sessions::RecentSessions,
     replies::{
         CachedReply, ReplyCache, RequestAdmission, RequestKey, RequestStart, RequestStartSlot,
     },
     run::{ActiveRun, WaitCondition},
+    session_runs::{SessionRuns, TurnLookup},
 };
 use crate::{
-    asked::ShellRequest,
     continuation::RunCursor,
     error::OpenHarnessError,
+    report::{RunPhase, RunReport},
+    request::ShellRequest,
     router::OpenHarnessConfig,
     to_wire,
-    told::{RunPhase, RunReport},
 };
 
 /// All runs of all principals.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use harn_model::{MessageId, Principal, SessionId};
 use sha2::{Digest, Sha256};
 
-use crate::asked::ConversationName;
+use crate::request::ConversationName;
 
 /// Returns the session of a conversation. No principal can name a session of another one.
 pub(super) fn conversation_session_id(principal: &Principal, name: &ConversationName) -> SessionId {

@@ -10,7 +10,7 @@ use harn_model::{Principal, Timestamp};
 use tokio::sync::watch;
 
 use super::run::{ActiveRun, WaitCondition};
-use crate::{continuation::RunCursor, error::OpenHarnessError, told::RunReport};
+use crate::{continuation::RunCursor, error::OpenHarnessError, report::RunReport};
 
 /// Requests by principal and id.
 #[derive(Default)]

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 
 use super::{
     fold::RunFold,
-    verdict::{self, QuestionAction},
+    question_action::{self, QuestionAction},
 };
-use crate::{asked::DirectiveAnswer, error::OpenHarnessError, told::RunReport};
+use crate::{error::OpenHarnessError, report::RunReport, request::DirectiveAnswer};
 
 /// The time that a run with a question gets to ask more. Parallel calls and workers are checked one after
 /// another; a person does not notice the delay.
@@ -94,7 +94,7 @@ impl ActiveRun {
         principal: &Principal,
     ) -> Result<Vec<QuestionAction>, OpenHarnessError> {
         let fold = self.fold();
-        verdict::plan_actions(verdicts, &fold.asks(), fold.questions(), principal)
+        question_action::plan_actions(verdicts, &fold.asks(), fold.questions(), principal)
     }
 
     /// Waits until the run is over or waits for decisions, including all that it asks at once. Cancel safe.

@@ -7,7 +7,7 @@ use harn_model::{
 
 use super::{continuation, message::to_short_line};
 use crate::{
-    told::RunReport,
+    report::RunReport,
     wire::directive::{
         AnsweredBy, ApprovalDiff, ApprovalPayload, DecisionChoice, Directive, DirectiveAction,
         DirectiveDecision, DirectivePriority, QuestionPayload, RiskTier,

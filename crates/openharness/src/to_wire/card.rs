@@ -4,7 +4,7 @@ use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus, visible_text};
 
 use crate::{
     ext,
-    told::{CallSummary, RunReport},
+    report::{CallSummary, RunReport},
     wire::directive::{ArtifactCard, RunCard, UiComponent, UiPayload},
 };
 

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use harn_model::visible_text;
 
 use crate::{
-    asked::{ShellProfile, TextStyle},
-    told::RunReport,
+    report::RunReport,
+    request::{ShellProfile, TextStyle},
     wire::directive::{MessagePayload, TextFormat},
 };
 

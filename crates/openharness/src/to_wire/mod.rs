@@ -12,10 +12,10 @@ use harn_model::{StopReason, Timestamp};
 use serde::Serialize;
 
 use crate::{
-    asked::{EchoedIds, ShellRequest},
     error::OpenHarnessError,
     ext,
-    told::{RunPhase, RunReport},
+    report::{RunPhase, RunReport},
+    request::{EchoedIds, ShellRequest},
     wire::{
         Continuation, OpenHarnessResponse, ResponseError, ResponsePayload, ResponseStatus,
         directive::{

@@ -1,6 +1,6 @@
 //! Responses as they are written: each is a file of `fixtures/openharness/messages`.
 
-mod made;
+mod samples;
 
 use std::{fmt::Write, sync::Arc};
 
@@ -8,7 +8,7 @@ use expect_test::expect_file;
 use harn_model::{HitlKind, RiskLabel, ToolKind};
 use serde_json::{Value, json};
 
-use self::made::{
+use self::samples::{
     NOW, all_responses, busy_report, command_ask, edit_ask, parked_report, plain_request, question,
     read_fixture, receipt, report,
 };

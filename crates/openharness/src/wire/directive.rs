@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Continuation;
-use crate::{ext::RunState, told::CallSummary};
+use crate::{ext::RunState, report::CallSummary};
 
 /// An instruction for the Shell.
 #[derive(Serialize, JsonSchema)]

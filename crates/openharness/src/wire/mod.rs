@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    asked::CapabilityDenial, asked::EchoedIds, capabilities, ext::ResponseExtensions, version,
+    capabilities, ext::ResponseExtensions, request::CapabilityDenial, request::EchoedIds, version,
 };
 use directive::Directive;
 

@@ -7,9 +7,8 @@ use harn_model::{PolicyAction, RiskLabel};
 
 use super::{CallFacts, OpinionSource, PolicyCall, StrongestOpinion, layer};
 use crate::{
-    PathScope,
+    PathScope, command_paths,
     compile::PolicyLayer,
-    named,
     path::is_protected_name,
     shell::{self, LineDoubt, Redirect, ShellLine},
 };
@@ -70,7 +69,7 @@ pub(super) fn check_command<'a>(call: &PolicyCall<'a>, strongest: &mut Strongest
     }
     for command in &line.commands {
         let mut words = command.argv.iter();
-        let found = words.find_map(|word| named::find_protected(word, call.workspace));
+        let found = words.find_map(|word| command_paths::find_protected(word, call.workspace));
         // Only a program knows which words it writes, unless it is known to write none.
         if let Some(path) = found.filter(|_| !shell::is_read_only(command)) {
             let source = OpinionSource::ProtectedWord(path);

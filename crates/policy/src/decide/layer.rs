@@ -8,8 +8,8 @@ use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
     PathScope,
     command::{CommandPattern, MatchStrictness, stay_inside},
+    command_paths,
     compile::{CompiledRule, PolicyLayer, PolicyLayers},
-    named,
     pattern::{CallPath, CallPaths, NamePattern, PathPattern, PathSets, PatternHits, PossibleHits},
     shell::{ShellLine, SimpleCommand},
 };
@@ -88,7 +88,7 @@ fn entered_folders(line: &ShellLine, workspace: &str) -> Vec<String> {
             && folders.len() < MOST
         {
             let here = folders.last().map_or(workspace, String::as_str);
-            let there = named::make_absolute(folder, here).into_owned();
+            let there = command_paths::make_absolute(folder, here).into_owned();
             folders.push(there);
         }
     }

@@ -3,7 +3,7 @@
 
 use harn_model::{Grant, GrantSubject};
 
-use crate::unseen::is_unseen;
+use crate::invisible_chars::is_unseen;
 
 /// The number of characters that fit in a label.
 const FITS: usize = 60;

@@ -4,8 +4,8 @@
 //! result, not the input.
 
 mod follow;
+mod lexical;
 mod protected;
-mod words;
 
 use std::{
     ffi::OsString,
@@ -155,13 +155,13 @@ pub fn locate_all<S: AsRef<str>>(
 /// rule that names a link applies to it in every spelling.
 #[must_use]
 pub fn normalise_text(input: &str) -> String {
-    words::normalise(Path::new(input))
+    lexical::normalise(Path::new(input))
         .to_string_lossy()
         .into_owned()
 }
 
 fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>) -> LocatedPath {
-    if let Some(reason) = words::unusable_reason(input) {
+    if let Some(reason) = lexical::unusable_reason(input) {
         return unresolved_path(input, PathScope::Invalid, reason);
     }
     let Some(asked) = ground.make_absolute(input) else {
@@ -205,7 +205,7 @@ fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
             workspace_path: workspace,
             host_path: Some(host),
             recovered_root_drift: false,
-            reason: words::odd_reason(input).map(str::to_owned),
+            reason: lexical::odd_reason(input).map(str::to_owned),
         },
         standing: PathScope::Inside,
         protected,

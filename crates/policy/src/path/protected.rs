@@ -8,7 +8,7 @@ use std::{
 use super::{
     PathEntry, SessionRoots,
     follow::{FollowError, FollowedPath, ProbeCache},
-    words,
+    lexical,
 };
 
 /// The directory of git, where a hook or a setting runs commands later, and those of this project.
@@ -64,7 +64,7 @@ impl<'a> ResolvedRoots<'a> {
         let absolute = |path: &&PathBuf| path.is_absolute();
         let mut found = Vec::new();
         for (at, named) in roots.dirs.iter().enumerate() {
-            let worded = words::normalise(named);
+            let worded = lexical::normalise(named);
             // A directory that cannot be resolved contains nothing.
             let followed = named.is_absolute().then(|| looks.follow(&worded));
             if let Some(Ok(followed)) = followed {
@@ -80,7 +80,7 @@ impl<'a> ResolvedRoots<'a> {
         }
         let mut protected = Vec::new();
         for path in roots.protected.iter().filter(absolute) {
-            let worded = words::normalise(path);
+            let worded = lexical::normalise(path);
             protected.extend(looks.follow(&worded).map(|followed| followed.real));
         }
         // If `.git` is a link, its target is protected under every name.
@@ -104,9 +104,10 @@ impl<'a> ResolvedRoots<'a> {
     pub(super) fn make_absolute(&self, input: &str) -> Option<PathBuf> {
         let input = Path::new(input);
         if input.is_absolute() {
-            return Some(words::normalise(input));
+            return Some(lexical::normalise(input));
         }
-        self.begin.map(|begin| words::normalise(&begin.join(input)))
+        self.begin
+            .map(|begin| lexical::normalise(&begin.join(input)))
     }
 
     /// Follows a path without `..`. If a directory contains it by its words, begins there: that directory is

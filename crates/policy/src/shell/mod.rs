@@ -13,20 +13,20 @@ mod executor;
 mod expand;
 mod git;
 mod harmless;
-mod here;
+mod here_document;
+mod hidden_chars;
 mod plain;
-mod reach;
+mod read_scope;
 mod reader;
 mod readonly;
 mod shape;
-mod stealth;
 mod token;
 mod tree;
 mod variable;
 mod word;
 mod wrapper;
 
-pub use reach::reads_only_below;
+pub use read_scope::reads_only_below;
 pub use readonly::is_read_only;
 
 /// The longest line that is read, in bytes.

@@ -3,7 +3,7 @@
 
 use super::{
     LineDoubt, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, MAX_WORDS, Redirect, ShellLine,
-    SimpleCommand, executor, plain, stealth, tree, variable, wrapper,
+    SimpleCommand, executor, hidden_chars, plain, tree, variable, wrapper,
 };
 
 /// The result so far, and the counters for the limits.
@@ -31,7 +31,7 @@ impl ShellReader {
             return self.add_doubt(LineDoubt::TooMuch);
         }
         self.depth += 1;
-        if let Some(sign) = stealth::find_hidden(text) {
+        if let Some(sign) = hidden_chars::find_hidden(text) {
             self.add_doubt(LineDoubt::Dynamic(format!(
                 "the hidden character U+{:04X}",
                 u32::from(sign)

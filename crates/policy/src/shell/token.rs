@@ -2,7 +2,7 @@
 //! run time leaves a doubt (`expand`); syntax that the two read differently is rejected or leaves one too. Knows
 //! no grammar.
 
-use super::{LineDoubt, MAX_DEPTH, MAX_DOUBTS, here::HereDocument, variable, word};
+use super::{LineDoubt, MAX_DEPTH, MAX_DOUBTS, here_document::HereDocument, variable, word};
 
 /// A word or an operator of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

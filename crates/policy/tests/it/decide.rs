@@ -1,6 +1,6 @@
 //! Tables of decisions: the policy, the call, and the expected action with its source.
 
-use crate::decide_world::*;
+use crate::decide_support::*;
 use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
 use harn_policy::{
     SessionMode, ToolApprovalPolicy,

@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf};
 
-use crate::decide_world::*;
+use crate::decide_support::*;
 use harn_model::{PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
 use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy, grant_for_call};
 use serde::{Deserialize, Serialize};

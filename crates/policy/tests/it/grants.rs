@@ -1,6 +1,6 @@
 //! Grants: as narrow as the displayed call, never above a deny, and a file that people can edit.
 
-use crate::decide_world::*;
+use crate::decide_support::*;
 use expect_test::expect;
 use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, ToolKind};
 use harn_policy::{

@@ -6,13 +6,13 @@
 )]
 
 mod decide;
-mod decide_world;
+mod decide_support;
 mod files;
 mod grants;
 mod merge;
 mod path_cases;
 mod path_random;
-mod path_world;
+mod path_tree;
 #[path = "../../../testkit/src/programs.rs"]
 #[allow(unreachable_pub, reason = "a test binary exports nothing")]
 mod programs;
@@ -21,4 +21,4 @@ mod shell_random;
 mod shell_read;
 mod shell_table;
 #[cfg(target_os = "linux")]
-mod traced;
+mod strace_check;

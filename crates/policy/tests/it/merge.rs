@@ -1,6 +1,6 @@
 //! Combined policies only restrict: tables for pairs, properties for all.
 
-use crate::decide_world::*;
+use crate::decide_support::*;
 use harn_model::{ApprovalLists, PolicyAction, RuleSource, ToolKind};
 use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy};
 use proptest::{

@@ -11,7 +11,7 @@ use harn_policy::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::path_world::{StdProbe, World};
+use crate::path_tree::{StdProbe, World};
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use harn_policy::{LocatedPath, PathScope, locate, locate_all, path::is_protected_name};
 use proptest::prelude::*;
 
-use crate::path_world::{StdProbe, World};
+use crate::path_tree::{StdProbe, World};
 
 /// Returns the deepest existing folder or file of a path, as the system resolves it.
 fn deepest_existing(path: &Path) -> PathBuf {

@@ -11,10 +11,10 @@ use tokio::sync::Notify;
 
 use super::{
     BatchSlice, EventBatch,
-    bell::{ReaderWaker, WakeListener},
     catch_up::CatchUp,
-    places::{ReaderPosition, ReaderPositions},
+    positions::{ReaderPosition, ReaderPositions},
     ring::BatchRing,
+    waker::{ReaderWaker, WakeListener},
 };
 use crate::session::lock;
 

@@ -5,12 +5,12 @@
 //! with the number of readers: the session task never visits them one by one.
 
 mod batch;
-mod bell;
 mod catch_up;
 mod feed;
-mod places;
+mod positions;
 mod ring;
 mod subscription;
+mod waker;
 
 pub use batch::{BatchSlice, EncodingSlot, EventBatch};
 pub use feed::SessionEnd;

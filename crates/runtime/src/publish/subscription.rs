@@ -7,10 +7,10 @@ use harn_model::Seq;
 
 use super::{
     BatchSlice, SessionEnd,
-    bell::WakeListener,
     catch_up::RetainedChunks,
     feed::{FeedPoll, SessionFeed},
-    places::ReaderPosition,
+    positions::ReaderPosition,
+    waker::WakeListener,
 };
 
 /// A reader's position in a session. Pulls events; never blocks the session or another reader.

@@ -15,7 +15,7 @@ use super::{
     live::LiveRequest,
     roster::SeatId,
     settings::SettingChange,
-    shared::{SharedSession, lock},
+    shared_session::{SharedSession, lock},
 };
 use crate::{
     EquipmentChange, HitlError, HostPort, IdKind, PromptError, SeatTerm, Subscription,

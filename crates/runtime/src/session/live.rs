@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     roster::{AnsweringSeat, AttachClient, ClockReading, Roster, RosterChange, SeatId},
-    shared::{SharedSession, lock},
+    shared_session::{SharedSession, lock},
 };
 use crate::{LiveClientError, NoHost};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harn_model::{HitlRequest, PermissionAsked, Seq};
 
-use super::{Observer, shared::lock};
+use super::{Observer, shared_session::lock};
 
 impl Observer {
     /// Returns the open requests to people, oldest id first. Leaves out requests that an agent only reports:

@@ -6,7 +6,7 @@
 
 mod attach;
 mod change;
-mod look;
+mod queries;
 #[cfg(test)]
 mod tests;
 

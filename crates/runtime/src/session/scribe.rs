@@ -7,7 +7,7 @@ use harn_model::{
     binding_manifest_hash, snippet_hash,
 };
 
-use super::{order::EventOrder, split_sequence::SplitSequence, stamp::EventStamper};
+use super::{order::EventOrder, split_sequence::SplitSequence, stamper::EventStamper};
 use crate::IdSource;
 
 /// Orders, completes and numbers the events of one session, and folds them into its view.

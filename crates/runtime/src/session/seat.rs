@@ -15,7 +15,7 @@ use super::{
     control::AppliedControl,
     live::{AnsweringState, LiveAction, LiveRequest},
     roster::{AttachClient, DriverAction, SeatClaim, SeatId},
-    shared::lock,
+    shared_session::lock,
 };
 use crate::{
     ControlError, HitlError, HostPort, LiveClientError, NotInControl, PromptError, hitl::HitlEnd,

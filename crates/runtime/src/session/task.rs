@@ -7,7 +7,7 @@ mod asks;
 mod controls;
 mod daemon;
 mod ending;
-mod equipped;
+mod equipment;
 mod hitl;
 mod live;
 mod seams;
@@ -31,10 +31,10 @@ pub(crate) use daemon::DaemonWaits;
 use super::{
     SharedSession, TaskRequest,
     handle::QueuedPrompt,
-    running::{PendingAsk, RunningTurn, TurnCarryover, TurnWake, expiry},
+    running_turn::{PendingAsk, RunningTurn, TurnCarryover, TurnWake, expiry},
     scribe::EventScribe,
-    settle::cancelled_ask,
-    shared::{lock, or_never},
+    settlement::cancelled_ask,
+    shared_session::{lock, or_never},
 };
 use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 

@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 
 use super::{
     ParentLink, WorkerCrew, WorkerReport,
+    active_workers::{WorkerClaim, WorkerCycle},
     calls::CallRelay,
-    crew::{WorkerClaim, WorkerCycle},
     hitl::HitlRelay,
     relay::AskRelay,
-    said::ReplyTail,
+    reply_tail::ReplyTail,
 };
 use crate::{
     Agent, Controller, IdKind, NewSession, Observer, PromptError, SessionEnd, Subscription,

@@ -8,7 +8,7 @@ use harn_model::{
 
 use super::{
     WorkerCrew,
-    crew::{WorkerClaim, WorkerCycle},
+    active_workers::{WorkerClaim, WorkerCycle},
     cycle::{self, CycleEnd, CycleRun},
 };
 use crate::{Agent, WorkerError, session::lock};

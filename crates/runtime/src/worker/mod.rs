@@ -3,18 +3,18 @@
 //! A cycle of a worker is one turn of its own session. A separate task follows that turn, relays its
 //! questions and writes the worker's events into the parent session; the session task never waits for it.
 
+mod active_workers;
 mod builder;
 mod calls;
-mod crew;
 mod cycle;
 mod handle;
 mod hitl;
 mod lineage;
 mod relay;
-mod said;
+mod reply_tail;
 
 pub use builder::WorkerBuilder;
 pub use handle::{Worker, WorkerReport};
 
-pub(crate) use crew::WorkerCrew;
+pub(crate) use active_workers::WorkerCrew;
 pub(crate) use lineage::ParentLink;

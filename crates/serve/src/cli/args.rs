@@ -18,7 +18,7 @@ use tracing_subscriber::filter::LevelFilter;
 #[cfg(feature = "terminal")]
 use super::run::RunArgs;
 use super::{
-    dialect::{BridgeFlags, DialectFlags},
+    acp_flags::{BridgeFlags, DialectFlags},
     engine::EngineChoice,
     sessions::ListSessionsArgs,
     skills::SkillsArgs,

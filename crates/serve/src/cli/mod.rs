@@ -3,8 +3,8 @@
 //! Exit codes: 0 on success, 1 on failure, 2 when the command line or a file it names is invalid, 130 when
 //! `run` was interrupted. `run` also exits with 1 when a call was rejected or not found.
 
+mod acp_flags;
 mod args;
-mod dialect;
 mod doctor;
 mod engine;
 #[cfg(feature = "conformance")]
@@ -89,7 +89,7 @@ fn dispatch(command: CliCommand) -> Result<ExitCode> {
             let token = read_env_var(TOKEN_VARIABLE).and_then(|token| token.into_string().ok());
             let clock = Arc::new(crate::SystemClock::new());
             let attached = attach::run(state.resolve_dir()?, attach, token, clock);
-            crate::workshop::build_waiting_runtime()?.block_on(attached)
+            crate::server_runtime::build_waiting_runtime()?.block_on(attached)
         }
         CliCommand::Sessions { places, command } => sessions::run(&places.into_options()?, command),
         CliCommand::Grants { state, command } => grants::run(&state.resolve_dir()?, command),

@@ -14,11 +14,11 @@ const ENDING: &str = ".schema.json";
 /// Returns the schemas of all front-ends, by file name.
 fn schemas() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let wires: &[&'static [(&'static str, &'static str)]] = &[
-        harn_acp::ext::published::SCHEMAS,
+        harn_acp::ext::published_schemas::SCHEMAS,
         #[cfg(feature = "threads")]
-        harn_threads::published::SCHEMAS,
+        harn_threads::published_schemas::SCHEMAS,
         #[cfg(feature = "page")]
-        harn_state::published::SCHEMAS,
+        harn_state::published_schemas::SCHEMAS,
         #[cfg(feature = "openharness")]
         harn_openharness::published::SCHEMAS,
     ];

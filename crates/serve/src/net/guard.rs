@@ -21,10 +21,10 @@ use axum::{
 use harn_model::Principal;
 
 use super::{
-    caller::PortConnection,
     listener,
     login::{LoginCode, LoginCookies},
-    optional::refusal,
+    optional_routes::refusal,
+    port_connection::PortConnection,
     token::AccessTokens,
 };
 

@@ -7,7 +7,7 @@ use harn_policy::PolicyError;
 use harn_state::SessionMemory;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::kept::{StateFile, StateFileFormat};
+use crate::rules::state_file::{StateFile, StateFileFormat};
 
 /// The file's name in the state directory.
 const FILE: &str = "last-sessions.toml";

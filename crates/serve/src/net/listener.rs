@@ -23,7 +23,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{caller::PortConnection, optional::refusal};
+use super::{optional_routes::refusal, port_connection::PortConnection};
 
 /// How many clients may be connected. Requests of further clients are rejected with a message.
 pub(super) const CONNECTIONS: usize = 4096;
@@ -179,7 +179,7 @@ fn limit_socket(stream: &TcpStream) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn bound(_: &TcpStream) -> io::Result<()> {
+fn limit_socket(_: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 

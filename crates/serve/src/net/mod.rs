@@ -3,14 +3,14 @@
 //! Every request to the port passes the guard first. This module owns admission, limits and the end; the
 //! front-ends own the routes.
 
-mod caller;
 mod guard;
 #[cfg(feature = "page")]
 mod last_sessions;
 mod listener;
 mod login;
-mod optional;
+mod optional_routes;
 mod page;
+mod port_connection;
 mod tls;
 mod token;
 #[cfg(unix)]
@@ -38,12 +38,12 @@ use tokio_util::sync::CancellationToken;
 use self::{
     guard::{AllowedAuthorities, PortGuard},
     login::{LoginCode, LoginCookies},
-    optional::{RouteContext, refusal},
+    optional_routes::{RouteContext, refusal},
     token::AccessTokens,
 };
 use crate::{
     ServeOptions, SystemClock, limits,
-    workshop::{ServerRuntime, build_waiting_runtime},
+    server_runtime::{ServerRuntime, build_waiting_runtime},
 };
 
 #[cfg(feature = "cli")]
@@ -182,7 +182,7 @@ impl OpenPort {
             directory: options.work_dir()?,
             ending: ending.clone(),
         };
-        let routes = routes(config).merge(optional::routes(&sessions));
+        let routes = routes(config).merge(optional_routes::routes(&sessions));
         let router = add_guard(routes, guard);
         let connections = listener::CONNECTIONS;
         let serving = tokio::spawn(listener::serve(
@@ -216,7 +216,7 @@ impl OpenPort {
             true => ("https", "wss"),
             false => ("http", "ws"),
         };
-        let open_harness = optional::open_harness_path().map_or_else(String::new, |path| {
+        let open_harness = optional_routes::open_harness_path().map_or_else(String::new, |path| {
             format!("harn-serve: and for OpenHarness on {http}://{address}{path}\n")
         });
         let mut words = format!(
@@ -270,7 +270,11 @@ fn add_guard(routes: Router, guard: PortGuard) -> Router {
     routes
         .merge(login::routes(guard.clone()))
         .fallback(async |request: Request| {
-            refusal(&request, StatusCode::NOT_FOUND, optional::NOTHING_HERE)
+            refusal(
+                &request,
+                StatusCode::NOT_FOUND,
+                optional_routes::NOTHING_HERE,
+            )
         })
         .layer(middleware::from_fn_with_state(guard, guard::check))
 }

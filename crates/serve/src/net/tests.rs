@@ -1,11 +1,11 @@
 //! The port, in process: which clients are rejected, and how the others are served.
 
-mod bounds;
-mod chaos;
+mod broken_connections;
 mod envelopes;
-mod refused;
-mod resumed;
-mod secure;
+mod limits;
+mod login;
+mod refusals;
 mod server;
-mod signing_in;
-mod sockets;
+mod stream_resume;
+mod tls;
+mod websockets;

@@ -5,7 +5,7 @@ use std::path::Path;
 use harn_model::{Grant, Timestamp};
 use harn_policy::{GrantFile, PolicyError};
 
-use super::kept::{StateFile, StateFileFormat};
+use super::state_file::{StateFile, StateFileFormat};
 
 /// The file's name in the state directory.
 const FILE: &str = "grants.toml";

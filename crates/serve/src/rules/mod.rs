@@ -5,8 +5,8 @@
 
 mod disk;
 mod grants;
-pub(crate) mod kept;
 mod layers;
+pub(crate) mod state_file;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,7 @@
 //! Serves one client on stdin and stdout until the process ends, over ACP or threads. The part that all
 //! front-ends share, lines in and out and the end, is in `pipes`.
 
-mod pipes;
+mod stdio_server;
 mod stdout;
 #[cfg(feature = "threads")]
 mod threads;
@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use harn_acp::{AcpConfig, ConnectionError, transport::OutgoingPiece};
 use harn_runtime::Agent;
 
-use self::pipes::{EndDeadlines, LAST_WORDS, StdioServer};
+use self::stdio_server::{EndDeadlines, LAST_WORDS, StdioServer};
 use crate::{
     ServeOptions, chosen_host_call_timeout, default_config_dir, default_state_dir,
     net::ListenOptions,

@@ -8,7 +8,7 @@ use harn_threads::{IncomingLine, ThreadsConfig};
 
 use super::{
     default_options, ensure_outside_async,
-    pipes::{EndDeadlines, StdioServer},
+    stdio_server::{EndDeadlines, StdioServer},
 };
 use crate::{ServeOptions, session_store};
 

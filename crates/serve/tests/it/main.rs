@@ -22,25 +22,25 @@ mod cli;
 ))]
 mod cli_page;
 mod client;
-#[cfg(unix)]
-mod ending;
 #[cfg(feature = "conformance")]
 mod fixtures;
 mod grants;
 mod greeter;
-#[cfg(all(target_os = "linux", feature = "mcp"))]
-mod hostile;
 mod logging;
+#[cfg(all(target_os = "linux", feature = "page"))]
+mod login;
 #[cfg(all(unix, feature = "openharness"))]
 mod openharness;
 mod permissions_page;
 mod profiles;
 #[cfg(feature = "terminal")]
 mod run;
-#[cfg(all(target_os = "linux", feature = "page"))]
-mod signing_in;
+#[cfg(unix)]
+mod shutdown;
 #[cfg(unix)]
 mod skills;
 #[cfg(all(unix, feature = "threads"))]
 mod threads;
 mod trust;
+#[cfg(all(target_os = "linux", feature = "mcp"))]
+mod untrusted_workspace;

@@ -9,7 +9,7 @@ use axum::{
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::{room, to_wire::whole, wire::DocumentState};
+use crate::{room, to_wire::document_writer, wire::DocumentState};
 
 /// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl StreamFormat {
                 "}]}\n\n",
             ),
         };
-        Box::new(whole::pieces(state, before, behind).map(rename_rejected_keys))
+        Box::new(document_writer::pieces(state, before, behind).map(rename_rejected_keys))
     }
 
     /// Writes changes of the document.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    error::StateError, from_wire, refused::ClientCommandError, session_choice::SessionChoice,
+    command_error::ClientCommandError, error::StateError, from_wire, session_choice::SessionChoice,
     wire::ClientCommand,
 };
 

@@ -1,7 +1,7 @@
 //! The transport of assistant-ui over its route, with an agent that acts on its prompt.
 
-mod leaving;
-mod stage;
+mod disconnects;
+mod test_server;
 
 use axum::http::header;
 use harn_model::Principal;
@@ -9,7 +9,7 @@ use harn_runtime::{AttachClient, NoHost, SeatClaim};
 use serde_json::json;
 
 use super::format::StreamFormat;
-use stage::{AssistantStage, BOTH, ReceivedReply, add_message, without_presence};
+use test_server::{AssistantStage, BOTH, ReceivedReply, add_message, without_presence};
 
 #[tokio::test]
 async fn a_message_is_answered_and_the_next_one_continues_its_session() {

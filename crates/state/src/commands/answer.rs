@@ -2,7 +2,7 @@
 
 use harn_model::{HitlResponse, TurnId};
 
-use crate::{client::DocumentClient, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError};
 
 /// Returns the turn that continues.
 pub(super) async fn handle(

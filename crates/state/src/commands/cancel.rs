@@ -2,7 +2,7 @@
 
 use harn_runtime::DriverAction;
 
-use crate::{client::DocumentClient, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError};
 
 pub(super) async fn handle(client: &DocumentClient) -> Result<(), ClientCommandError> {
     // Bound to the current turn: a late cancel must not reach the next one.

@@ -4,7 +4,9 @@
 use harn_runtime::DriverAction;
 use serde_json::Value;
 
-use crate::{client::DocumentClient, from_wire, refused::ClientCommandError, wire::SettingChanges};
+use crate::{
+    client::DocumentClient, command_error::ClientCommandError, from_wire, wire::SettingChanges,
+};
 
 pub(super) async fn handle(
     client: &DocumentClient,

@@ -2,7 +2,7 @@
 
 use harn_model::{Decision, PermissionAsked, TurnId};
 
-use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError, from_wire};
 
 pub(super) async fn approve(
     client: &DocumentClient,

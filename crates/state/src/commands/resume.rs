@@ -3,7 +3,7 @@
 use harn_model::TurnId;
 
 use super::submit;
-use crate::{client::DocumentClient, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError};
 
 pub(super) async fn handle(
     client: &mut DocumentClient,

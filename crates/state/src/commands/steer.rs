@@ -3,7 +3,7 @@
 use harn_model::{ContentBlock, ControlResult, TurnId};
 use harn_runtime::{ControlError, DriverAction};
 
-use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError, from_wire};
 
 /// Returns the turn that it starts, if none was running.
 pub(super) async fn handle(

@@ -3,7 +3,7 @@
 use harn_model::{ContentBlock, TurnId};
 use harn_runtime::DriverAction;
 
-use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError, from_wire};
 
 /// Returns its turn, which may be queued.
 pub(super) async fn handle(

@@ -3,7 +3,7 @@
 use harn_model::MessageId;
 use harn_runtime::DriverAction;
 
-use crate::{client::DocumentClient, refused::ClientCommandError};
+use crate::{client::DocumentClient, command_error::ClientCommandError};
 
 pub(super) async fn handle(client: &DocumentClient, id: &str) -> Result<(), ClientCommandError> {
     let view = client.seat().view();

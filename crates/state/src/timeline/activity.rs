@@ -6,16 +6,16 @@ use harn_model::{
     WorkerUpdate,
 };
 
-use super::{RowDraft, words};
+use super::{RowDraft, text_format};
 use crate::wire::TimelineKind;
 
 pub(super) fn plan(plan: &Plan) -> RowDraft {
     let entries = plan.entries();
-    let title = format!("Plan: {}", words::completed_count(&entries));
-    let checklist = words::checklist(&entries);
+    let title = format!("Plan: {}", text_format::completed_count(&entries));
+    let checklist = text_format::checklist(&entries);
     let text = match plan {
         Plan::Entries(_) => checklist,
-        Plan::Document(document) => words::join_lines([
+        Plan::Document(document) => text_format::join_lines([
             Some(document.title.clone()),
             Some(document.summary.clone()),
             Some(checklist),
@@ -25,31 +25,31 @@ pub(super) fn plan(plan: &Plan) -> RowDraft {
 }
 
 pub(super) fn report(report: &ProgressReport) -> RowDraft {
-    let done = (!report.entries.is_empty()).then(|| words::completed_count(&report.entries));
-    let title = match (report.message.as_deref().map(words::first_line), done) {
+    let done = (!report.entries.is_empty()).then(|| text_format::completed_count(&report.entries));
+    let title = match (report.message.as_deref().map(text_format::first_line), done) {
         (Some(message), Some(done)) => format!("Progress: {message} ({done})"),
         (Some(message), None) => format!("Progress: {message}"),
         (None, Some(done)) => format!("Progress: {done}"),
         (None, None) => "Progress".to_owned(),
     };
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         report.message.clone(),
-        Some(words::checklist(&report.entries)),
-        words::format_json(&report.metadata),
+        Some(text_format::checklist(&report.entries)),
+        text_format::format_json(&report.metadata),
     ]);
     RowDraft::new(TimelineKind::Plan, title).with_text(text)
 }
 
 pub(super) fn progress(progress: &Progress) -> RowDraft {
-    let said = words::first_line_or(&progress.message, &progress.phase);
+    let said = text_format::first_line_or(&progress.message, &progress.phase);
     let title = match (progress.progress, progress.total) {
         (Some(done), Some(total)) => format!("{said}: {done} of {total}"),
         (Some(done), None) => format!("{said}: {done}"),
         (None, _) => said,
     };
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(progress.message.clone()),
-        progress.data.as_ref().and_then(words::format_json),
+        progress.data.as_ref().and_then(text_format::format_json),
     ]);
     RowDraft::new(TimelineKind::Other, title).with_text(text)
 }
@@ -58,11 +58,11 @@ pub(super) fn log(record: &LogRecord) -> RowDraft {
     let title = format!(
         "Log, {}: {}",
         record.level,
-        words::first_line(&record.message)
+        text_format::first_line(&record.message)
     );
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(record.message.clone()),
-        record.fields.as_ref().and_then(words::format_json),
+        record.fields.as_ref().and_then(text_format::format_json),
     ]);
     RowDraft::new(TimelineKind::Other, title).with_text(text)
 }
@@ -70,9 +70,9 @@ pub(super) fn log(record: &LogRecord) -> RowDraft {
 pub(super) fn artifact(artifact: &Artifact) -> RowDraft {
     let name = artifact.title.as_deref().unwrap_or(&artifact.artifact_id);
     let title = format!("Made: {name} ({})", artifact.kind);
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(artifact.fallback.clone()),
-        words::format_json(&artifact.spec),
+        text_format::format_json(&artifact.spec),
     ]);
     RowDraft::new(TimelineKind::Other, title).with_text(text)
 }
@@ -87,7 +87,7 @@ pub(super) fn files(events: &[FsWatchEvent]) -> RowDraft {
         [] => "Watched files changed".to_owned(),
         [one] => format!("Changed on disk: {one}"),
         [first, rest @ ..] => {
-            let rest = words::count_items(rest.len(), "other", "others");
+            let rest = text_format::count_items(rest.len(), "other", "others");
             format!("Changed on disk: {first} and {rest}")
         }
     };
@@ -106,16 +106,16 @@ pub(super) fn handoff(handoff: &HandoffArtifact) -> RowDraft {
     let target = &handoff.target_persona_or_human;
     let to = target.label.as_deref().or(target.id.as_deref());
     let to = to.or(Some(&*target.kind)).filter(|to| !to.is_empty());
-    let task = words::first_line(&handoff.task);
+    let task = text_format::first_line(&handoff.task);
     let title = match to {
         Some(to) => format!("Handed over to {to}: {task}"),
         None => format!("Handed over: {task}"),
     };
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(handoff.task.clone()),
         Some(handoff.reason.clone()),
-        words::with_label("Open", &handoff.open_questions.join("; ")),
-        words::with_label("Blocked on", &handoff.blocked_on.join("; ")),
+        text_format::with_label("Open", &handoff.open_questions.join("; ")),
+        text_format::with_label("Blocked on", &handoff.blocked_on.join("; ")),
     ]);
     RowDraft::new(TimelineKind::Other, title).with_text(text)
 }
@@ -131,7 +131,7 @@ pub(super) fn worker(update: &WorkerUpdate) -> RowDraft {
         WorkerStatus::Cancelled => "cancelled",
     };
     let title = format!("Worker {}: {status}", update.worker_name);
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(update.worker_task.clone()),
         update.metadata.error.clone(),
     ]);
@@ -150,24 +150,24 @@ pub(super) fn skill_deactivation(name: &str) -> RowDraft {
 }
 
 pub(super) fn skill_scope(name: &str, tools: &[String]) -> RowDraft {
-    let title = format!("Skill {name} keeps to: {}", words::join_list(tools));
+    let title = format!("Skill {name} keeps to: {}", text_format::join_list(tools));
     RowDraft::new(TimelineKind::Skill, title)
 }
 
 pub(super) fn skill_narrow(narrow: &SkillNarrow) -> RowDraft {
-    let left = words::count_items(narrow.remaining_tools.len(), "tool is", "tools are");
+    let left = text_format::count_items(narrow.remaining_tools.len(), "tool is", "tools are");
     let title = format!("Fewer tools: {left} left");
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(narrow.reason.clone()),
-        words::with_label("Gone", &narrow.removed_tools.join(", ")),
-        words::with_label("Left", &narrow.remaining_tools.join(", ")),
+        text_format::with_label("Gone", &narrow.removed_tools.join(", ")),
+        text_format::with_label("Left", &narrow.remaining_tools.join(", ")),
     ]);
     RowDraft::new(TimelineKind::Skill, title).with_text(text)
 }
 
 pub(super) fn skill_match(matched: &SkillMatch) -> RowDraft {
     let names = matched.candidates.iter().map(|it| &it.name);
-    let title = format!("Skills that fit: {}", words::join_list(names));
+    let title = format!("Skills that fit: {}", text_format::join_list(names));
     let why = matched.candidates.iter();
     let why = why.map(|it| format!("{} ({}): {}", it.name, it.score, it.reason));
     let text = why.collect::<Vec<_>>().join("\n");
@@ -175,18 +175,24 @@ pub(super) fn skill_match(matched: &SkillMatch) -> RowDraft {
 }
 
 pub(super) fn emitted_reminder(reminder: &RenderedReminder) -> RowDraft {
-    let title = format!("Reminded: {}", words::first_line(&reminder.body));
+    let title = format!("Reminded: {}", text_format::first_line(&reminder.body));
     RowDraft::new(TimelineKind::Reminder, title).with_text(&reminder.body)
 }
 
 pub(super) fn reminder(change: &ReminderChange) -> RowDraft {
     let (title, text) = match change {
         ReminderChange::Injected { reminder, .. } => {
-            let title = format!("Reminder delivered: {}", words::first_line(&reminder.body));
+            let title = format!(
+                "Reminder delivered: {}",
+                text_format::first_line(&reminder.body)
+            );
             (title, &*reminder.body)
         }
         ReminderChange::Inherited { reminder } => {
-            let title = format!("Reminder from above: {}", words::first_line(&reminder.body));
+            let title = format!(
+                "Reminder from above: {}",
+                text_format::first_line(&reminder.body)
+            );
             (title, &*reminder.body)
         }
         ReminderChange::Deduped { reminder_id, .. } => {

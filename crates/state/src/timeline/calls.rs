@@ -6,7 +6,7 @@ use harn_model::{
 };
 use serde_json::Value;
 
-use super::{RowDraft, RowJoin, memory::TimelineMemory, words};
+use super::{RowDraft, RowJoin, memory::TimelineMemory, text_format};
 use crate::{to_wire::output, wire::TimelineKind};
 
 pub(super) fn tool_call(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) -> RowDraft {
@@ -23,7 +23,7 @@ pub(super) fn tool_call(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) 
         ToolCallStatus::Failed => format!("Failed: {subject}"),
     };
     let shown = output::text(&call.content, None);
-    let text = words::join_lines([words::format_json(&call.raw_input), Some(shown)]);
+    let text = text_format::join_lines([text_format::format_json(&call.raw_input), Some(shown)]);
     RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn tool_call_update(
     let command = command.and_then(|()| memory.commands.get(seq, id.as_str())?.as_deref());
     let name = update.title.as_deref().unwrap_or(&update.tool_name);
     let subject = command.map_or_else(|| name.to_owned(), quote_command);
-    let took = words::duration_suffix(update.execution_duration_ms.or(update.duration_ms));
+    let took = text_format::duration_suffix(update.execution_duration_ms.or(update.duration_ms));
     let title = match update.status {
         ToolCallStatus::Pending => format!("Preparing: {subject}"),
         ToolCallStatus::InProgress => format!("Running: {subject}"),
@@ -50,9 +50,9 @@ pub(super) fn tool_call_update(
     };
     let content = update.content.as_deref().unwrap_or_default();
     let output = output::text(content, update.raw_output.as_ref());
-    let input = update.raw_input.as_ref().and_then(words::format_json);
+    let input = update.raw_input.as_ref().and_then(text_format::format_json);
     let input = input.or_else(|| update.raw_input_partial.clone());
-    let text = words::join_lines([input, update.error.clone(), Some(output)]);
+    let text = text_format::join_lines([input, update.error.clone(), Some(output)]);
     let draft = RowDraft::new(TimelineKind::Tool, title).with_text(text);
     match update.status.is_terminal() {
         true => draft,
@@ -73,7 +73,7 @@ pub(super) fn quote_command(command: &str) -> String {
         0 | 1 => "",
         _ => " …",
     };
-    format!("`{}{more}`", words::first_line(command))
+    format!("`{}{more}`", text_format::first_line(command))
 }
 
 /// Whether a `command` argument may be a command line. Tools that edit have commands that are none.
@@ -107,14 +107,14 @@ fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut Timel
 
 pub(super) fn search(query: &ToolSearchQuery) -> RowDraft {
     let wanted = query.query.get("query").unwrap_or(&query.query);
-    let wanted = words::format_json(wanted).unwrap_or_default();
-    let title = format!("Looked for tools: {}", words::first_line(&wanted));
-    let text = words::format_json(&query.query).unwrap_or_default();
+    let wanted = text_format::format_json(wanted).unwrap_or_default();
+    let title = format!("Looked for tools: {}", text_format::first_line(&wanted));
+    let text = text_format::format_json(&query.query).unwrap_or_default();
     RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
 pub(super) fn search_result(result: &ToolSearchResult) -> RowDraft {
-    let title = format!("Tools found: {}", words::join_list(&result.promoted));
+    let title = format!("Tools found: {}", text_format::join_list(&result.promoted));
     RowDraft::new(TimelineKind::Tool, title)
 }
 
@@ -124,11 +124,11 @@ pub(super) fn composition_start(run: &CompositionRun) -> RowDraft {
 }
 
 pub(super) fn composition_end(how: &str, run: &CompositionRun) -> RowDraft {
-    let took = words::duration_suffix(run.duration_ms);
+    let took = text_format::duration_suffix(run.duration_ms);
     let title = format!("Snippet {how}{}{took}", language(run));
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         run.error.clone(),
-        run.result.as_ref().and_then(words::format_json),
+        run.result.as_ref().and_then(text_format::format_json),
         run.stdout.clone(),
         run.stderr.clone(),
     ]);
@@ -144,7 +144,7 @@ fn language(run: &CompositionRun) -> String {
 
 pub(super) fn child_call(child: &ChildCall) -> RowDraft {
     let title = format!("{} of the snippet: called", child.tool_name);
-    let text = words::format_json(&child.raw_input).unwrap_or_default();
+    let text = text_format::format_json(&child.raw_input).unwrap_or_default();
     RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
 
@@ -154,9 +154,9 @@ pub(super) fn child_result(child: &ChildResult) -> RowDraft {
         ToolCallStatus::Failed => "failed",
         ToolCallStatus::Pending | ToolCallStatus::InProgress => "goes on",
     };
-    let took = words::duration_suffix(child.execution_duration_ms.or(child.duration_ms));
+    let took = text_format::duration_suffix(child.execution_duration_ms.or(child.duration_ms));
     let title = format!("{} of the snippet: {how}{took}", child.tool_name);
-    let output = child.raw_output.as_ref().and_then(words::format_json);
-    let text = words::join_lines([child.error.clone(), output]);
+    let output = child.raw_output.as_ref().and_then(text_format::format_json);
+    let text = text_format::join_lines([child.error.clone(), output]);
     RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     RowDraft, calls,
     memory::{TimelineAsk, TimelineMemory},
-    words,
+    text_format,
 };
 use crate::{to_wire::output, wire::TimelineKind};
 
@@ -33,9 +33,9 @@ pub(super) fn permission_ask(
     let receipt = ask.policy_decision.as_ref();
     let paths: Vec<_> = call.locations.iter().map(|it| &*it.path).collect();
     let shown = output::text(&call.content, None);
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         receipt.map(|receipt| receipt.reason.clone()),
-        words::format_json(&call.raw_input),
+        text_format::format_json(&call.raw_input),
         Some(paths.join("\n")),
         Some(shown),
     ]);
@@ -106,8 +106,9 @@ pub(super) fn permission_resolution(
     };
     let (title, why) = match &resolved.decision {
         Decision::Allowed { option_id, args } => {
-            let changed = args.as_ref().and_then(words::format_json);
-            let changed = changed.and_then(|args| words::with_label("With other arguments", &args));
+            let changed = args.as_ref().and_then(text_format::format_json);
+            let changed =
+                changed.and_then(|args| text_format::with_label("With other arguments", &args));
             (format!("Allowed{}{by}", scope(Some(option_id))), changed)
         }
         Decision::Rejected { option_id, reason } => {
@@ -119,16 +120,16 @@ pub(super) fn permission_resolution(
             ("Nobody could decide".to_owned(), Some(reason.clone()))
         }
     };
-    let text = words::join_lines([ask.map(|ask| ask.subject.clone()), why]);
+    let text = text_format::join_lines([ask.map(|ask| ask.subject.clone()), why]);
     RowDraft::new(TimelineKind::Permission, title).with_text(text)
 }
 
 pub(super) fn record(how: &str, record: &PermissionRecord) -> RowDraft {
     let command = calls::command(&record.arguments).map(calls::quote_command);
     let subject = command.as_deref().unwrap_or(&record.tool_name);
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(record.reason.clone()),
-        words::format_json(&record.arguments),
+        text_format::format_json(&record.arguments),
     ]);
     RowDraft::new(TimelineKind::Permission, format!("{subject} {how}")).with_text(text)
 }
@@ -162,23 +163,23 @@ pub(super) fn question(
         false => format!("{asked}: {subject}"),
     };
     memory.questions.insert(seq, request_id.to_owned(), subject);
-    let text = words::format_json(payload).unwrap_or_default();
+    let text = text_format::format_json(payload).unwrap_or_default();
     RowDraft::new(TimelineKind::Question, title).with_text(text)
 }
 
 pub(super) fn answer(response: &HitlResponse) -> RowDraft {
     let who = response.reviewer.as_deref().unwrap_or("Somebody");
-    let answer = response.answer.as_ref().and_then(words::format_json);
+    let answer = response.answer.as_ref().and_then(text_format::format_json);
     let title = match (answer, response.approved, response.accepted) {
-        (Some(answer), _, _) => format!("{who} answered: {}", words::first_line(&answer)),
+        (Some(answer), _, _) => format!("{who} answered: {}", text_format::first_line(&answer)),
         (None, Some(true), _) => format!("{who} approved"),
         (None, Some(false), _) => format!("{who} did not approve"),
         (None, None, Some(true)) => format!("{who} took it over"),
         (None, None, Some(false)) => format!("{who} did not take it over"),
         (None, None, None) => format!("{who} answered"),
     };
-    let text = words::join_lines([
-        response.answer.as_ref().and_then(words::format_json),
+    let text = text_format::join_lines([
+        response.answer.as_ref().and_then(text_format::format_json),
         response.reason.clone(),
     ]);
     RowDraft::new(TimelineKind::Question, title).with_text(text)

@@ -2,25 +2,27 @@
 
 use harn_model::{AgentEvent, Envelope, LiveClientAction};
 
-use super::{RowDraft, RowJoin, activity, calls, decisions, memory::TimelineMemory, said, session};
+use super::{
+    RowDraft, RowJoin, activity, calls, decisions, memory::TimelineMemory, messages, session,
+};
 use crate::wire::TimelineKind;
 
 /// Returns the row of an event, if it has one.
 pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<RowDraft> {
     let seq = envelope.seq;
     let draft = match &envelope.event {
-        AgentEvent::TurnStarted(turn) => said::prompt("Prompt", turn),
-        AgentEvent::PromptQueued(turn) => said::prompt("Queued", turn),
-        AgentEvent::PromptWithdrawn(turn) => said::prompt("Taken back", turn),
+        AgentEvent::TurnStarted(turn) => messages::prompt("Prompt", turn),
+        AgentEvent::PromptQueued(turn) => messages::prompt("Queued", turn),
+        AgentEvent::PromptWithdrawn(turn) => messages::prompt("Taken back", turn),
         AgentEvent::UserMessage {
             content,
             live_session,
             ..
-        } => said::message("Steered", content, live_session.as_deref()),
+        } => messages::message("Steered", content, live_session.as_deref()),
         AgentEvent::AgentMessageChunk {
             content,
             message_id,
-        } => said::chunk(
+        } => messages::chunk(
             TimelineKind::Text,
             content,
             RowJoin::Message(message_id.clone()),
@@ -28,12 +30,12 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         AgentEvent::AgentThoughtChunk {
             content,
             message_id,
-        } => said::chunk(
+        } => messages::chunk(
             TimelineKind::Thought,
             content,
             RowJoin::Thought(message_id.clone()),
         ),
-        AgentEvent::Pending(change) => said::pending(change),
+        AgentEvent::Pending(change) => messages::pending(change),
 
         AgentEvent::ToolCall(call) => calls::tool_call(seq, call, memory),
         AgentEvent::ToolCallUpdate(update) => calls::tool_call_update(seq, update, memory),

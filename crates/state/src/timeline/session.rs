@@ -6,7 +6,7 @@ use harn_model::{
     TranscriptCompacted, TranscriptProjected, TurnOutcome, TurnRecovered, Usage, WakeReason,
 };
 
-use super::{RowDraft, words};
+use super::{RowDraft, text_format};
 use crate::wire::TimelineKind;
 
 pub(super) fn client(
@@ -27,9 +27,9 @@ pub(super) fn client(
         LiveClientAction::Heartbeat => format!("{who} is still there"),
     };
     let controller = state.active_controller_id.as_deref();
-    let text = words::join_lines([
-        left.and_then(|left| words::with_label("Reason", &left.reason)),
-        controller.and_then(|controller| words::with_label("In control", controller)),
+    let text = text_format::join_lines([
+        left.and_then(|left| text_format::with_label("Reason", &left.reason)),
+        controller.and_then(|controller| text_format::with_label("In control", controller)),
     ]);
     RowDraft::new(TimelineKind::Client, title).with_text(text)
 }
@@ -82,8 +82,8 @@ pub(super) fn daemon(change: DaemonChange) -> RowDraft {
             attempts,
             elapsed_ms,
         } => {
-            let times = words::count(attempts, "time", "times");
-            let while_ = words::format_duration(elapsed_ms);
+            let times = text_format::count(attempts, "time", "times");
+            let while_ = text_format::format_duration(elapsed_ms);
             format!("The agent was woken {times} in {while_} and did nothing")
         }
     };
@@ -100,15 +100,17 @@ pub(super) fn turn_end(outcome: &TurnOutcome) -> RowDraft {
             StopReason::Refusal => "The turn ended: the agent would not go on",
             StopReason::Cancelled => "The turn was cancelled",
         }),
-        TurnOutcome::Failed { message } => {
-            draft(&format!("The turn failed: {}", words::first_line(message))).with_text(message)
-        }
+        TurnOutcome::Failed { message } => draft(&format!(
+            "The turn failed: {}",
+            text_format::first_line(message)
+        ))
+        .with_text(message),
     }
 }
 
 pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
     let names = commands.iter().map(|command| format!("/{}", command.name));
-    let title = format!("Commands on offer: {}", words::join_list(names));
+    let title = format!("Commands on offer: {}", text_format::join_list(names));
     let told = commands.iter();
     let told = told.map(|it| format!("/{}: {}", it.name, it.description));
     let text = told.collect::<Vec<_>>().join("\n");
@@ -116,11 +118,11 @@ pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
 }
 
 pub(super) fn tools(change: &ToolsChange) -> RowDraft {
-    let total = words::count(change.total, "tool", "tools");
-    let text = words::join_lines([
-        words::with_label("Came", &change.added.join(", ")),
-        words::with_label("Went", &change.removed.join(", ")),
-        words::with_label("Changed", &change.changed.join(", ")),
+    let total = text_format::count(change.total, "tool", "tools");
+    let text = text_format::join_lines([
+        text_format::with_label("Came", &change.added.join(", ")),
+        text_format::with_label("Went", &change.removed.join(", ")),
+        text_format::with_label("Changed", &change.changed.join(", ")),
     ]);
     RowDraft::new(TimelineKind::Setting, format!("There are {total} now")).with_text(text)
 }
@@ -150,13 +152,13 @@ pub(super) fn setting(name: &str, value: &str) -> RowDraft {
 }
 
 pub(super) fn compaction(compacted: &TranscriptCompacted) -> RowDraft {
-    let messages = words::count(compacted.archived_messages, "message", "messages");
+    let messages = text_format::count(compacted.archived_messages, "message", "messages");
     let title = format!("Folded away {messages}");
     let (before, after) = (
         compacted.estimated_tokens_before,
         compacted.estimated_tokens_after,
     );
-    let text = words::join_lines([
+    let text = text_format::join_lines([
         Some(compacted.reason.clone()),
         Some(format!("About {before} tokens before, {after} after")),
     ]);
@@ -165,7 +167,7 @@ pub(super) fn compaction(compacted: &TranscriptCompacted) -> RowDraft {
 
 pub(super) fn projection(projected: &TranscriptProjected) -> RowDraft {
     let (kept, left_out) = (projected.kept_count, projected.dropped_count);
-    let kept = words::count(kept, "message", "messages");
+    let kept = text_format::count(kept, "message", "messages");
     let title = format!("The model was shown {kept}, {left_out} left out");
     RowDraft::new(TimelineKind::Session, title).with_text(&projected.reason)
 }
@@ -187,7 +189,7 @@ pub(super) fn info(info: &SessionInfo) -> RowDraft {
 
 pub(super) fn recovery(recovered: &TurnRecovered) -> RowDraft {
     let calls = recovered.interrupted_calls.len();
-    let interrupted = words::count_items(calls, "call was", "calls were");
+    let interrupted = text_format::count_items(calls, "call was", "calls were");
     let title = format!("Recovered after a crash: {interrupted} interrupted");
     let names = recovered.interrupted_calls.iter().map(|id| id.as_str());
     let text = names.collect::<Vec<_>>().join("\n");

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use harn_state::{
     Document, DocumentChanges,
-    published::SCHEMAS,
+    published_schemas::SCHEMAS,
     wire::{ClientMessage, ListingMessage, ServerMessage, SessionFacts, TimelinePage},
 };
 use harn_testkit::{

@@ -1,6 +1,6 @@
 //! The prompt box: a text with a cursor.
 
-use super::measure::{escape_text, width, wrap};
+use super::screen_text::{escape_text, width, wrap};
 
 /// The maximum length in bytes; a longer paste is probably a mistake.
 const LONGEST: usize = 64 * 1024;

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{
     link::{LinkEvent, SessionLink},
-    talk::AttachEvent,
+    protocol::AttachEvent,
 };
 use crate::{console::print_note, signals::Signals};
 

@@ -8,18 +8,18 @@ use ratatui::{
 };
 
 use super::{
-    measure::{escape_line, escape_text, width, wrap},
+    screen_text::{escape_line, escape_text, width, wrap},
     transcript::{
         MessageAuthor, MessageEntry, NoteLevel, ToolCallEntry, TranscriptEntry, TranscriptWindow,
     },
 };
 use crate::{
-    paint::PaintStyle,
-    reading::{
+    agent_messages::{
         activity::{Job, JobState},
-        call::symbol,
+        call_text::symbol,
         plan::plan_mark,
     },
+    paint::PaintStyle,
     text,
 };
 

@@ -8,8 +8,8 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
     address::{self, ServerAddress},
-    talk::{AttachEvent, AttachProtocol, HEARTBEAT},
-    wire::{AttachConnection, NoConnection},
+    connection::{AttachConnection, NoConnection},
+    protocol::{AttachEvent, AttachProtocol, HEARTBEAT},
 };
 
 pub(super) struct SessionLink {

@@ -5,26 +5,26 @@
 //! `talk`, `state` and `transcript` fold the messages into the state; `draw` reads only that state; `keys`
 //! and `act` change it. Only `link`, `wire` and `app` do I/O.
 
-mod act;
+mod actions;
 mod address;
-mod app;
 mod args;
+mod connection;
 mod draw;
 mod editor;
-mod find;
+mod finder;
 mod json;
 mod keys;
 mod lines;
 mod link;
-mod measure;
 mod picker;
+mod protocol;
 mod question;
+mod screen_text;
 mod servers;
 mod state;
-mod talk;
+mod terminal;
 mod tls;
 mod transcript;
-mod wire;
 
 use std::{
     io::{self, IsTerminal},
@@ -39,13 +39,13 @@ use harn_runtime::Clock;
 
 use self::{
     address::RemoteAddress,
-    app::AttachTerminal,
-    find::{AttachDestination, SessionFinder},
+    finder::{AttachDestination, SessionFinder},
     link::SessionLink,
     picker::Picker,
+    protocol::AttachProtocol,
     servers::ListScope,
     state::AttachScreen,
-    talk::AttachProtocol,
+    terminal::AttachTerminal,
 };
 use crate::console::{as_command_line_error, print_note};
 

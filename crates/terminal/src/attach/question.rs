@@ -11,16 +11,16 @@ use harn_model::{GrantScope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{measure::escape_line, talk::QuestionRequest};
+use super::{protocol::QuestionRequest, screen_text::escape_line};
 use crate::{
-    paint::PaintStyle,
-    reading::{
+    agent_messages::{
         activity::{deadline, origin_lines, permission},
-        call::{block_text, input_lines, symbol},
+        call_text::{block_text, input_lines, symbol},
         diff::unified_diff,
         form::{self, FormField},
         permission_keys::{assign_keys, invalid_key_message, key_position},
     },
+    paint::PaintStyle,
 };
 
 #[derive(Debug)]

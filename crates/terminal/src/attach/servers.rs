@@ -13,12 +13,12 @@ use tokio::time::timeout;
 
 use super::{
     address::{ServerAddress, list_sockets},
-    talk::initialize_params,
-    wire::{AttachConnection, NoConnection},
+    connection::{AttachConnection, NoConnection},
+    protocol::initialize_params,
 };
 
-pub(super) use crate::listed::ServerSession;
-use crate::reading::parse_timestamp;
+use crate::agent_messages::parse_timestamp;
+pub(super) use crate::server_session::ServerSession;
 
 #[derive(Debug)]
 pub(super) struct RunningServer {

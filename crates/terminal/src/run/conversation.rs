@@ -32,18 +32,18 @@ use tokio::sync::mpsc;
 use super::{
     RunTarget,
     keyboard::Keyboard,
-    pair,
     question::{RunQuestion, send_form_action, wait_for_withdrawal},
-    show::TurnPrinter,
+    transport::build_transport,
     turn_calls::TurnCalls,
+    turn_printer::TurnPrinter,
 };
 use crate::{
+    agent_messages::{
+        activity::{AgentActivity, lineage},
+        call_text::escape_line_breaks,
+    },
     console::print_note,
     paint::PaintStyle,
-    reading::{
-        activity::{AgentActivity, lineage},
-        call::escape_line_breaks,
-    },
     signals::{Signal, Signals},
 };
 
@@ -174,7 +174,7 @@ impl Conversation {
                 on_receive_request!(),
             )
             .connect_with(
-                pair::transport(lines, queue, printed),
+                build_transport(lines, queue, printed),
                 async |agent: ConnectionTo<Agent>| {
                     let talk = AgentLink { agent, steers };
                     Ok(self.prompt_agent(&talk, &mut events, request).await)

@@ -2,14 +2,14 @@
 
 use agent_client_protocol::v1::schema::CreateElicitationRequest;
 
-use super::{ask::SHOWN, show::TurnPrinter};
+use super::{permission::SHOWN, turn_printer::TurnPrinter};
 use crate::{
-    paint::PaintStyle,
-    reading::{
-        call::escape_line_breaks,
+    agent_messages::{
+        call_text::escape_line_breaks,
         form::{FormField, required_field},
         permission_keys::invalid_key_message,
     },
+    paint::PaintStyle,
     text,
 };
 

@@ -3,18 +3,18 @@
 //! All messages pass through the front-end that editors use. The client offers neither files nor terminals,
 //! so the agent uses those of this machine.
 
-mod ask;
 mod conversation;
-mod crew;
 mod form;
+mod jobs;
 mod keyboard;
 mod output;
-mod pair;
+mod permission;
 mod prompt;
 mod question;
 mod screen;
-mod show;
+mod transport;
 mod turn_calls;
+mod turn_printer;
 
 use std::{
     io::{self, IsTerminal},
@@ -34,7 +34,7 @@ use self::{
     conversation::{AgentConnector, Conversation},
     keyboard::Keyboard,
     screen::RunScreen,
-    show::TurnPrinter,
+    turn_printer::TurnPrinter,
 };
 
 pub use self::{conversation::RunRequest, prompt::read_prompt};

@@ -12,8 +12,8 @@ use agent_client_protocol::{
 };
 use harn_model::Timestamp;
 
-use super::{ask, form, show::TurnPrinter};
-use crate::reading::{activity::deadline, form::parse_answer};
+use super::{form, permission, turn_printer::TurnPrinter};
+use crate::agent_messages::{activity::deadline, form::parse_answer};
 
 pub(super) enum RunQuestion {
     Permission(
@@ -32,7 +32,7 @@ impl RunQuestion {
     pub(super) fn show(&self, show: &mut TurnPrinter) -> bool {
         match self {
             Self::Permission(request, _) => {
-                ask::show_question(show, request);
+                permission::show_question(show, request);
                 true
             }
             Self::Form(request, _) => form::show_question(show, request),
@@ -41,7 +41,7 @@ impl RunQuestion {
 
     pub(super) fn show_answers(&self, show: &mut TurnPrinter) {
         match self {
-            Self::Permission(request, _) => ask::show_options(show, request),
+            Self::Permission(request, _) => permission::show_options(show, request),
             Self::Form(request, _) => form::show_field(show, request),
         }
     }
@@ -50,7 +50,8 @@ impl RunQuestion {
     /// is no answer.
     pub(super) fn answer(self: Box<Self>, line: Option<&str>) -> Result<(), (Box<Self>, String)> {
         match *self {
-            Self::Permission(request, to) => match ask::parse_answer(line, &request.options) {
+            Self::Permission(request, to) => match permission::parse_answer(line, &request.options)
+            {
                 Ok(outcome) => send_outcome(to, outcome),
                 Err(why) => return Err((Box::new(Self::Permission(request, to)), why)),
             },

@@ -4,7 +4,7 @@ use agent_client_protocol::v1::schema::SessionUpdate;
 use harn_model::{ErrorCategory, ToolCallStatus, Transcript};
 use serde_json::Value;
 
-use crate::reading::{activity::tool_meta, call::escape_line_breaks, calls};
+use crate::agent_messages::{activity::tool_meta, call_fold, call_text::escape_line_breaks};
 
 /// The exit code of a shell for a command that it does not find.
 const NOT_FOUND: i64 = 127;
@@ -39,11 +39,11 @@ impl TurnCalls {
     pub(super) fn apply_update(&mut self, update: &SessionUpdate) {
         let (ended, meta, output) = match update {
             SessionUpdate::ToolCall(call) => {
-                let ended = calls::announce(&mut self.transcript, call);
+                let ended = call_fold::announce(&mut self.transcript, call);
                 (ended, &call.meta, &call.raw_output)
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let ended = calls::update(&mut self.transcript, update);
+                let ended = call_fold::update(&mut self.transcript, update);
                 (ended, &update.meta, &update.fields.raw_output)
             }
             _ => return,

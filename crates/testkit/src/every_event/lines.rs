@@ -5,7 +5,7 @@ use harn_model::{AgentEvent, Decision, McpServerStatus, Seam, ToolCall, ToolsCha
 use harn_runtime::EquipmentChange;
 use serde::Deserialize;
 
-use super::{StoryQuestion, StoryStep, judged::question};
+use super::{StoryQuestion, StoryStep, rule_calls::question};
 use crate::must;
 
 #[derive(Deserialize)]

@@ -4,10 +4,10 @@
 //! this folder. So its events are valid, and completed by the runtime. The agent's own steps are in the `.jsonl`
 //! files, one per line.
 
-mod judged;
-mod lead;
 mod lines;
+mod rule_calls;
 mod steering;
+mod story_player;
 
 use std::{sync::OnceLock, thread};
 
@@ -28,7 +28,7 @@ pub fn every_event() -> Vec<Envelope> {
     static STORY: OnceLock<Vec<Envelope>> = OnceLock::new();
     let led = STORY.get_or_init(|| {
         // A thread of its own: callers may be inside a runtime.
-        match thread::spawn(|| lead::play_story(story())).join() {
+        match thread::spawn(|| story_player::play_story(story())).join() {
             Ok(events) => events,
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -120,7 +120,7 @@ fn story() -> Vec<StoryTurn> {
         StoryTurn::new(
             "accept-edits",
             "Change what you may.",
-            judged::judged_calls(),
+            rule_calls::judged_calls(),
         ),
         StoryTurn {
             ending: StoryEnding::Revoke,
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn story_is_the_same_every_time() {
-        let again = thread::spawn(|| lead::play_story(story())).join();
+        let again = thread::spawn(|| story_player::play_story(story())).join();
         assert_eq!(again.ok(), Some(every_event()));
     }
 

@@ -7,7 +7,7 @@ use harn_model::{
 };
 use serde_json::{Map, json};
 
-use super::{StoryQuestion, StoryStep, emit, judged::question};
+use super::{StoryQuestion, StoryStep, emit, rule_calls::question};
 use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
 /// A request to the running session, with its client. The story names messages; the runtime assigns their ids.

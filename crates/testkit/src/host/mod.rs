@@ -1,7 +1,7 @@
 //! A host with the bridge that answers as a test orders: correctly in any form, wrongly, late, twice or not at
 //! all. It uses a [`StrictClient`], so the transcript has everything that it does.
 
-mod asking;
+mod bridge_agent;
 mod forms;
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use harn_acp::ext::bridge::BridgeMethod;
 use serde_json::{Value, json};
 
-pub use asking::asking_agent;
+pub use bridge_agent::asking_agent;
 pub use forms::{HostAnswerForm, forms};
 
 use crate::{MessageFromAgent, StrictClient};

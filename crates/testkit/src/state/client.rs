@@ -312,7 +312,7 @@ struct StateValidators {
 fn validators() -> &'static StateValidators {
     static VALIDATORS: OnceLock<StateValidators> = OnceLock::new();
     let of = |name: &str| {
-        let published = harn_state::published::SCHEMAS.iter();
+        let published = harn_state::published_schemas::SCHEMAS.iter();
         let schema = published.clone().find(|(file, _)| *file == name);
         let schema = schema.and_then(|(_, text)| serde_json::from_str(text).ok());
         let validator = jsonschema::validator_for(&schema.unwrap_or(Value::Null));

@@ -9,7 +9,7 @@ use crate::{
     ThreadsError,
     connection::{ReplyTarget, ThreadsPeer},
     from_wire,
-    replay::UNTITLED,
+    history::UNTITLED,
     thread::describe_thread,
     wire::{Thread, ThreadListResult, ThreadTime},
 };

@@ -5,6 +5,6 @@
     reason = "a test says what failed by failing"
 )]
 
-mod bounded;
+mod backpressure;
 mod replay;
 mod schema;

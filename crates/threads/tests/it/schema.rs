@@ -6,7 +6,7 @@ use harn_testkit::schema::{
     NullRule, accepted_schema, check_embedded, check_files, written_schema,
 };
 use harn_threads::{
-    published::SCHEMAS,
+    published_schemas::SCHEMAS,
     wire::{
         ApprovalRespondParams, InitializeParams, InitializeResult, OkResult, ThreadCreateParams,
         ThreadGetParams, ThreadGetResult, ThreadListParams, ThreadListResult, ThreadNotification,

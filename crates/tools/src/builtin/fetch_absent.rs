@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn fetch_is_not_listed() {
-        assert_eq!(BuiltinTool::named("fetch"), None);
-        assert_eq!(BuiltinTool::named("grep"), Some(BuiltinTool::Grep));
+        assert_eq!(BuiltinTool::from_name("fetch"), None);
+        assert_eq!(BuiltinTool::from_name("grep"), Some(BuiltinTool::Grep));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     BuiltinTool, builtin_call,
-    work::{display_path, parse, run_by, to_json},
+    execution::{display_path, parse, run_by, to_json},
 };
 use crate::{Toolbox, Workspace};
 

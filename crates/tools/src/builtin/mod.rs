@@ -5,14 +5,14 @@
 
 mod command;
 mod edit;
+mod execution;
 #[cfg_attr(not(feature = "fetch"), path = "fetch_absent.rs")]
 mod fetch;
-mod find;
 mod list;
 mod outputs;
 mod read;
 mod schema;
-mod work;
+mod search;
 mod write;
 
 use std::{
@@ -31,10 +31,10 @@ use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
 pub use command::{CommandEnd, CommandResult, CommandRun, run_for_call};
-pub use find::{SearchScope, short_item};
+pub(crate) use execution::warn;
+pub use execution::{display_path, fail_by, run_by, run_unless_cancelled};
 pub use read::FileRead;
-pub(crate) use work::warn;
-pub use work::{display_path, fail_by, run_by, run_unless_cancelled};
+pub use search::{SearchScope, short_item};
 
 use crate::shells::SessionShells;
 use outputs::OutputFolder;
@@ -158,8 +158,8 @@ impl BuiltinTool {
             Self::WriteFile => write::write(cx, arguments).await.map(Into::into),
             Self::EditFile => edit::edit(cx, arguments).await.map(Into::into),
             Self::RunCommand => kit.call_command(cx, arguments).await,
-            Self::Search => find::call_search(cx, arguments).await,
-            Self::Grep => find::call_grep(cx, arguments).await.map(Into::into),
+            Self::Search => search::call_search(cx, arguments).await,
+            Self::Grep => search::call_grep(cx, arguments).await.map(Into::into),
             Self::Glob => list::glob(cx, arguments).await,
             Self::ListFiles => list::list(cx, arguments).await.map(Into::into),
             Self::Fetch => kit.fetch(cx, arguments).await,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltinTool, BuiltinToolkit, builtin_call,
-    work::{display_path, executor, parse, run_by, to_json},
+    execution::{display_path, executor, parse, run_by, to_json},
 };
 use crate::{
     Toolbox,

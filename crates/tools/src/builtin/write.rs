@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     BuiltinTool, builtin_call,
-    work::{display_path, executor, fail_by, parse, run_by, to_json},
+    execution::{display_path, executor, fail_by, parse, run_by, to_json},
 };
 use crate::Toolbox;
 

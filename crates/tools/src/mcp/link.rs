@@ -19,7 +19,7 @@ use rmcp::model::{
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{
-    greeting::McpSessionRoot,
+    handshake::McpSessionRoot,
     wire::{McpSendError, McpWire},
 };
 

@@ -8,8 +8,8 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::{
+    connection_error::McpConnectionError,
     link::{McpLink, McpRequestError},
-    trouble::McpConnectionError,
 };
 use crate::markdown::cut;
 

@@ -3,20 +3,20 @@
 //! The values of variables and headers are sent to their own server only: no log, status or error contains them. A
 //! faulty server affects neither other servers nor the session.
 
-mod book;
 mod catalogue;
-mod dial;
+mod connection_error;
+mod dialer;
 mod events;
-mod greeting;
-mod lines;
+mod handshake;
+mod http_client;
 mod link;
 mod listing;
 mod output;
+mod pipe;
 mod redact;
-mod server;
+mod registry;
 mod stdio;
-mod streamable;
-mod trouble;
+mod supervisor;
 mod wire;
 
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::McpSettings;
-use book::{McpAvailability, McpRegistry};
-use dial::McpDialer;
-use greeting::McpSessionRoot;
+use dialer::McpDialer;
+use handshake::McpSessionRoot;
 use link::{McpLink, McpRequestError};
 use output::failure;
 use redact::{Secrets, one_line};
-use server::McpSupervisor;
+use registry::{McpAvailability, McpRegistry};
+use supervisor::McpSupervisor;
 
 /// The longest error of a server, in bytes.
 const LONGEST_ERROR: usize = 4096;

@@ -17,9 +17,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     McpSettings,
-    lines::McpPipe,
+    connection_error::McpConnectionError,
+    pipe::McpPipe,
     redact::{Secrets, one_line},
-    trouble::McpConnectionError,
 };
 use crate::{
     local::{ProcessGroup, SECRET},

@@ -11,8 +11,8 @@ use rmcp::{
 };
 
 use super::{
-    lines::McpPipe,
-    streamable::{McpHttpClient, McpHttpError},
+    http_client::{McpHttpClient, McpHttpError},
+    pipe::McpPipe,
 };
 
 pub(super) enum McpWire {

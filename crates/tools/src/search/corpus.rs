@@ -5,7 +5,7 @@
 
 use super::{
     SearchHit, SearchQuery,
-    define::defined_name,
+    definition::defined_name,
     line::{CodeBlockTracker, LineKind, is_prose},
     query::name_key,
     rank,

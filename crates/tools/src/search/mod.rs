@@ -4,14 +4,14 @@
 
 pub(crate) mod bm25;
 mod corpus;
-mod define;
+mod definition;
 mod line;
 mod query;
 mod rank;
 mod words;
 
 pub use corpus::Corpus;
-pub use define::defined_name;
+pub use definition::defined_name;
 pub use query::SearchQuery;
 
 use harn_runtime::ToolError;

@@ -1,7 +1,7 @@
 //! Tests of shells on fake machines.
 
-mod found;
-mod invoked;
+mod discovery;
+mod invocation;
 
 use std::collections::{BTreeMap, BTreeSet};
 

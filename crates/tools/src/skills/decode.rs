@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) use self::servers::read_server;
 use super::{
     card::{SkillCard, SkillHook, check_name},
-    front::SkillFileParts,
+    front_matter::SkillFileParts,
     problem::{ProblemSeverity, SkillProblem},
 };
 use crate::yaml::{YamlEntry, YamlFault, YamlNode, YamlPosition, YamlValue};

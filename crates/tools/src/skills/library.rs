@@ -20,11 +20,11 @@ use super::{
     card::{Skill, SkillOrigin},
     disk::ReadBoundary,
     error::SkillError,
-    front,
-    lookout::SkillWatcher,
-    places::{SkillPlaces, workspace_root},
+    front_matter,
     registry::{DiskSkills, SkillRegistry},
+    search_paths::{SkillPlaces, workspace_root},
     walk::{self, PassMemory, WatchInterest},
+    watcher::SkillWatcher,
 };
 use crate::lock::lock;
 
@@ -181,7 +181,7 @@ impl WorkspaceSkills {
         };
         let read = ground.read(path).map_err(failed)?;
         let (text, _) = read.ok_or_else(|| failed(io::Error::from(io::ErrorKind::NotFound)))?;
-        Ok(front::split(&text).body.to_owned())
+        Ok(front_matter::split(&text).body.to_owned())
     }
 
     /// Checks one file or folder of skills, without layers. Returns its skills and problems.

@@ -7,25 +7,25 @@ mod card;
 mod decode;
 mod disk;
 mod error;
-mod front;
+mod front_matter;
 mod glob;
 mod library;
-mod lookout;
 mod manifest;
-mod places;
 mod problem;
 mod rank;
 mod registry;
+mod search_paths;
 mod session;
 mod substitute;
 mod walk;
+mod watcher;
 
 pub use card::{Skill, SkillCard, SkillHook, SkillLayer, SkillOrigin};
 pub use error::SkillError;
 pub use library::{SkillLibrary, SkillRefresh, WorkspaceSkills};
-pub use places::{SkillPlaces, workspace_root};
 pub use problem::{ProblemSeverity, SkillProblem};
 pub use registry::{ShadowedSkill, SkillRegistry};
+pub use search_paths::{SkillPlaces, workspace_root};
 pub use session::{
     LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatchStrategy, SkillMatching, SkillServers,
     SkillTrust, TOOL_SEARCH,

@@ -16,11 +16,11 @@ use super::{
     card::{Skill, SkillLayer, SkillOrigin},
     decode,
     disk::{ReadBoundary, is_outside_boundary},
-    front,
+    front_matter,
     manifest::{Manifest, ManifestSource},
-    places::{Ancestry, MANIFEST, SkillPlaces},
     problem::SkillProblem,
     registry::DiskSkills,
+    search_paths::{Ancestry, MANIFEST, SkillPlaces},
 };
 use crate::FileStamp;
 
@@ -390,7 +390,7 @@ impl<'m> SkillPass<'m> {
 /// Decodes the text of a skill's file.
 fn decode_skill_file(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillFileResult {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let mut decoded = decode::decode_file(&front::split(text), &folder.to_string_lossy());
+    let mut decoded = decode::decode_file(&front_matter::split(text), &folder.to_string_lossy());
     for problem in &mut decoded.problems {
         problem.path = Some(path.to_owned());
     }

@@ -2,9 +2,9 @@
 
 mod answers;
 mod configuration;
-mod promoted;
+mod promotions;
 mod random;
-mod ranked;
+mod ranking;
 
 use harn_model::{ToolSource, ToolSpec};
 use serde_json::{Map, Value, json};

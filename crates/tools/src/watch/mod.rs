@@ -4,11 +4,11 @@
 //! Both sleep while nothing happens and end with the watch. Folders are watched one by one, so that none is spent
 //! on ignored ones.
 
+mod burst;
+mod changes;
 mod error;
-mod gather;
 mod pattern;
-mod pending;
-mod scout;
+mod scanner;
 
 use std::{
     fmt, fs,
@@ -24,10 +24,10 @@ use std::{
 use harn_model::FsWatchEvent;
 use notify::{Config, Event, RecommendedWatcher, Watcher};
 
+use burst::{ChangeBurst, WatchState};
 pub use error::WatchError;
-use gather::{ChangeBurst, WatchState};
 pub(crate) use pattern::GlobPattern;
-use scout::WatchScanner;
+use scanner::WatchScanner;
 
 /// The most events that wait for the scanner.
 const MAX_HEARD: usize = 8192;

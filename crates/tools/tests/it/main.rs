@@ -6,10 +6,10 @@
 )]
 
 mod commands;
-mod lent;
-mod mcp;
-mod skills;
 #[cfg(target_os = "linux")]
-mod swap;
+mod link_swaps;
+mod mcp;
+mod session_tools;
+mod skills;
 mod toolbox;
 mod watch;

@@ -6,10 +6,10 @@
 
 mod agent;
 mod answer;
-mod book;
 mod case;
+mod player;
 mod records;
-mod stage;
+mod rule_book;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use answer::{ALL, Answer, Worth};
 use case::{Case, Company, Question, case};
-use stage::{Stage, replay};
+use player::{Stage, replay};
 
 async fn check(case: Case) {
     let profile = case.profile;

@@ -4,7 +4,6 @@
 
 mod bridge;
 mod cancel;
-mod coming_back;
 mod envelope;
 mod handshake;
 mod hitl;
@@ -13,6 +12,7 @@ mod live;
 mod mcp;
 mod permission;
 mod prompts;
+mod reconnect;
 mod refusals;
 mod restart;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::golden_state::{check_transcript, stage::serve_agent};
+use crate::golden_state::{agent::serve_agent, check_transcript};
 
 async fn check_decision(name: &str, decision: Value, said: &str) {
     let (test, server) = serve_agent();

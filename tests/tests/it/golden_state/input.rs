@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::golden_state::{check_transcript, stage::serve_agent};
+use crate::golden_state::{agent::serve_agent, check_transcript};
 
 #[tokio::test(start_paused = true)]
 async fn invalid_input_is_rejected() {

@@ -3,12 +3,12 @@
 //! Each test is one transcript, played over an in-memory WebSocket with a fake clock and counted ids. The clock
 //! advances only when no task can run, so that the frames have the same borders in every run.
 
+mod agent;
 mod control;
+mod crash;
 mod decisions;
-mod ends;
 mod input;
 mod sessions;
-mod stage;
 mod turns;
 
 use std::fs;

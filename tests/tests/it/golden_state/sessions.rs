@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::golden_state::{check_transcript, stage::serve_agent};
+use crate::golden_state::{agent::serve_agent, check_transcript};
 
 #[tokio::test(start_paused = true)]
 async fn session_list_follows_the_status_of_a_session() {

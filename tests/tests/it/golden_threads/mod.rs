@@ -3,7 +3,7 @@
 //! Each test is one transcript, played over an in-memory pair with a fake clock and counted ids.
 
 mod approval;
-mod beside;
+mod behaviour;
 mod full_disk;
 mod handshake;
 mod random;

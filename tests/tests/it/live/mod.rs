@@ -1,8 +1,8 @@
 //! Several clients on one live session, over separate connections and over one.
 
-mod at_once;
+mod concurrent_requests;
+mod notifications;
 mod takeovers;
-mod told;
 
 use harn_acp::AcpConfig;
 use harn_testkit::{Recorder, StrictClient, TestHub};

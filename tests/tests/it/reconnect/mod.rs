@@ -4,8 +4,8 @@
 //! One test uses random sessions and random positions in them; the other has clients that lose their
 //! connections repeatedly while turns run and questions are asked.
 
-mod chaos;
 mod client;
+mod reconnecting_clients;
 
 use harn_acp::EventId;
 use proptest::{

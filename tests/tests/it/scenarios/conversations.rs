@@ -3,12 +3,12 @@
 use harn_model::AgentEvent;
 
 use crate::scenarios::{
-    heard::{
+    agent_hub::Stage,
+    turns::{
         End,
         Ended::{Badly, NotYet, Well},
         expected_turn,
     },
-    stage::Stage,
     wire::{Answer, Wire, answer_and_wait, prompt_and_wait},
 };
 

@@ -4,8 +4,8 @@
 use harn_model::AgentEvent;
 
 use crate::scenarios::{
-    heard::{End, Heard},
-    stage::Stage,
+    agent_hub::Stage,
+    turns::{End, Heard},
     wire::{Answer, Enter, Wire, answer_and_wait, prompt_and_wait},
 };
 

@@ -5,11 +5,11 @@
 //! `Enter`, if it can open sessions of other wires) and folds its messages into `heard::Ear`; then a line
 //! `suite!(…)` below, and one `meetings!` for each pair.
 
+mod agent_hub;
 mod conversations;
-mod heard;
 mod meetings;
 mod pages;
-mod stage;
+mod turns;
 mod wire;
 mod wires;
 
@@ -54,7 +54,7 @@ macro_rules! play {
     ($scenario:ident, $done:expr) => {
         #[tokio::test(start_paused = true)]
         async fn $scenario() {
-            crate::scenarios::stage::with_timeout(stringify!($scenario), $done).await;
+            crate::scenarios::agent_hub::with_timeout(stringify!($scenario), $done).await;
         }
     };
 }

@@ -9,8 +9,8 @@ use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{
-    heard::{End, expected_turn},
-    stage::{PATIENCE, Stage, with_timeout},
+    agent_hub::{PATIENCE, Stage, with_timeout},
+    turns::{End, expected_turn},
     wire::{Answer, Wire, answer_and_wait, prompt_and_wait},
     wires::State,
 };

@@ -3,7 +3,7 @@
 use harn_model::SessionId;
 use harn_testkit::TestHub;
 
-use crate::scenarios::heard::Heard;
+use crate::scenarios::turns::Heard;
 
 /// An answer to a permission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! One table defines the names, the params that are written, the answers that are read, the advertisement and
 //! the schemas. Parsing an answer is pure. This module sends nothing; the host port does that.
 
+pub(crate) mod answer_error;
 mod capabilities;
-pub(crate) mod misfit;
 mod process;
 mod ranking;
 mod skills;
@@ -19,8 +19,8 @@ use harn_runtime::HostDeadlines;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use answer_error::BridgeAnswerError;
 pub(crate) use capabilities::AskCapabilities;
-pub use misfit::BridgeAnswerError;
 pub use process::ProcessOperation;
 #[cfg(test)]
 pub(crate) use process::ShellDiscovery;

@@ -9,7 +9,7 @@ use harn_model::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{NoParams, misfit};
+use super::{NoParams, answer_error};
 
 macro_rules! process_operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal / $full:literal: $params:ty => $result:ty;)*) => {
@@ -89,13 +89,13 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     if value.is_array() {
         return Err("expected an object".to_owned());
     }
-    T::deserialize(value).map_err(|e| misfit::describe_without_value(&e))
+    T::deserialize(value).map_err(|e| answer_error::describe_without_value(&e))
 }
 
 /// Deserializes and serializes the value, so that an accepted alias is not sent.
 fn normalize<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
     let read = read::<T>(value)?;
-    serde_json::to_value(read).map_err(|e| misfit::describe_without_value(&e))
+    serde_json::to_value(read).map_err(|e| answer_error::describe_without_value(&e))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, runtime, time::sleep};
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-use super::{TOKEN, client_runtime, past::Wall};
+use super::{TOKEN, client_runtime, long_session::Wall};
 use crate::{
     link::Link,
     median,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
-    stage::{Stage, Turn},
+    harness::{Stage, Turn},
     wire::{MEDIAN, SLOWEST, TURNS, updates_between},
 };
 use crate::{

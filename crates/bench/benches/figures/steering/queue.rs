@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     FEW, MANY, Row, add_cost_per_message,
-    stage::{Stage, Turn, bench_actor, hub_at_rest, message_content},
+    harness::{Stage, Turn, bench_actor, hub_at_rest, message_content},
 };
 use crate::{
     median,

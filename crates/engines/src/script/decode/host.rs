@@ -5,7 +5,7 @@ use harn_tools::yaml::{YamlFault, YamlNode};
 use serde_json::{Map, Value};
 
 use super::{MapFields, non_empty_text, text};
-use crate::script::{scenario::ScenarioAction, typed::parse_typed};
+use crate::script::{scenario::ScenarioAction, typed_yaml::parse_typed};
 
 /// Operations of a host that change nothing; any other operation may.
 const READING: [&str; 3] = [

@@ -6,7 +6,7 @@ use harn_model::SystemReminder;
 use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 use super::{
-    super::{scenario::ScenarioStep, steering::IdleStep, typed::parse_typed},
+    super::{scenario::ScenarioStep, steering::IdleStep, typed_yaml::parse_typed},
     MapFields, count, flag, non_empty_text, number,
 };
 

@@ -6,9 +6,9 @@ use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 use super::{
     super::{
-        cast::WorkerName,
         scenario::{NewWorker, ScenarioStep},
-        typed::parse_typed,
+        scenario_workers::WorkerName,
+        typed_yaml::parse_typed,
     },
     MapFields, expect_empty, flag, text, wrong_type_fault,
 };

@@ -2,7 +2,7 @@
 
 use harn_model::{ErrorCategory, StopReason, ToolCallStatus, ToolKind};
 
-use crate::explore::rig::{Rig, assert_failed, shown_text};
+use crate::explore::test_session::{Rig, assert_failed, shown_text};
 
 async fn rig() -> Rig {
     let long: String = (1..=100).map(|n| format!("line {n}\n")).collect();

@@ -8,7 +8,7 @@ use harn_runtime::{
 };
 use serde_json::Value;
 
-use crate::explore::rig::{Rig, assert_failed, shown_text};
+use crate::explore::test_session::{Rig, assert_failed, shown_text};
 
 /// An editor with one unsaved text, which records the texts that were written through it.
 #[derive(Default)]

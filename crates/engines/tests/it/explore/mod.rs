@@ -1,11 +1,11 @@
 //! The explore engine on small workspaces: questions, commands, permissions, and no process left running.
 
-mod all;
 mod commands;
+mod explore_all;
 mod hosts;
 mod permissions;
 mod questions;
-mod rig;
-mod running;
+mod run;
+mod test_session;
 mod tools;
-mod watching;
+mod watch;

@@ -7,7 +7,7 @@ use harn_model::{
 
 use serde_json::json;
 
-use crate::explore::rig::{Rig, Turn, assert_failed};
+use crate::explore::test_session::{Rig, Turn, assert_failed};
 
 fn rejection() -> Decision {
     Decision::Rejected {

@@ -9,7 +9,7 @@ use harn_model::{
 };
 use harn_runtime::PromptError;
 
-use crate::explore::rig::{Rig, assert_failed, shown_text};
+use crate::explore::test_session::{Rig, assert_failed, shown_text};
 
 const STORE: &str = "\
 //! Where apples are kept.

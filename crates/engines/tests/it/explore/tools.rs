@@ -10,7 +10,7 @@ use harn_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::explore::rig::{Rig, assert_failed, shown_text};
+use crate::explore::test_session::{Rig, assert_failed, shown_text};
 
 /// A host that lends two tools.
 struct Bench;

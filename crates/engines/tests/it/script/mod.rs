@@ -1,9 +1,9 @@
 //! The script engine through its public interface: files that load, files that are rejected, turns that play.
 
 mod files;
-mod people;
+mod hitl;
+mod invalid_files;
 mod play;
-mod refuse;
-mod rig;
 mod steering;
+mod test_session;
 mod workers;

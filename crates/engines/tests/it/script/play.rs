@@ -10,7 +10,7 @@ use harn_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::script::rig::{Rig, lines};
+use crate::script::test_session::{Rig, lines};
 
 const EXAMPLE: &str = r#"
 name: tour

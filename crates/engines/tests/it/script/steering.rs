@@ -7,7 +7,7 @@ use harn_model::{
     TurnOutcome, WakeReason,
 };
 
-use crate::script::rig::Rig;
+use crate::script::test_session::Rig;
 
 fn actor() -> Actor {
     Actor {

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use harn_model::{AgentEvent, Decision, Seq, SessionId, TurnOutcome, WorkerEvent};
 
-use crate::script::rig::{Kept, Rig};
+use crate::script::test_session::{Kept, Rig};
 
 /// Summarises a turn: texts, worker updates, handoffs, questions and the end.
 fn summarize(events: &[AgentEvent]) -> String {

@@ -4,8 +4,9 @@ use harn_model::{Seq, TurnId};
 
 use super::*;
 use crate::{
-    digest, to_wire,
-    told::{RunPhase, RunReport},
+    digest,
+    report::{RunPhase, RunReport},
+    to_wire,
 };
 
 const CANARY: &str = "c4n4ry-7f3e";

@@ -3,7 +3,7 @@
 use harn_model::{Seq, StopReason};
 
 use super::*;
-use crate::told::RunPhase;
+use crate::report::RunPhase;
 
 fn cursor() -> RunCursor {
     RunCursor {

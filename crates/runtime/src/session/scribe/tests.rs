@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     IdKind,
-    session::settle::{LeftoverCause, settle},
+    session::settlement::{LeftoverCause, settle},
 };
 
 struct SequentialIds(AtomicU64);

@@ -9,7 +9,7 @@ use harn_model::{
 };
 
 use super::{SessionTask, send_reply};
-use crate::session::{SharedSession, running::PendingAsk};
+use crate::session::{SharedSession, running_turn::PendingAsk};
 
 impl SessionTask {
     /// Applies the first answer to an open question. An option that was not offered, or that contradicts the

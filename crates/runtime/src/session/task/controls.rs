@@ -12,8 +12,8 @@ use crate::{
     ControlError, IdKind, Observer, PromptError,
     session::{
         control::{AppliedControl, ControlAction, ControlRequest},
-        running::{PendingAsk, RunningTurn},
-        settle::cancelled_ask,
+        running_turn::{PendingAsk, RunningTurn},
+        settlement::cancelled_ask,
     },
 };
 

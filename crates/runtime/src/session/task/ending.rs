@@ -10,8 +10,8 @@ use super::{SessionTask, lock};
 use crate::session::{
     TaskRequest,
     handle::QueuedPrompt,
-    running::{CLOSE_PATIENCE, RunningTurn, TurnWake},
-    settle::{LeftoverCause, settle, title_event},
+    running_turn::{CLOSE_PATIENCE, RunningTurn, TurnWake},
+    settlement::{LeftoverCause, settle, title_event},
 };
 
 impl SessionTask {

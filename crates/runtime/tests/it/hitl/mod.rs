@@ -1,7 +1,7 @@
 //! Human in the loop: every kind of request, who may answer, and that each request is resolved exactly once.
 
 mod approvals;
-mod ends;
+mod missing_answers;
 mod questions;
 mod workers;
 

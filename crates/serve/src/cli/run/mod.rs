@@ -4,7 +4,7 @@
 //! terminals, so the agent works on this machine directly.
 
 mod args;
-mod start;
+mod target;
 
 use std::process::ExitCode;
 
@@ -12,10 +12,10 @@ use anyhow::Result;
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection};
 use harn_terminal::run::{self, RunRequest};
 
-use super::{args::AgentArgs, dialect::DialectFlags, is_color_disabled, load};
+use super::{acp_flags::DialectFlags, args::AgentArgs, is_color_disabled, load};
 use crate::{
     SystemClock, limits,
-    workshop::{ServerRuntime, build_waiting_runtime},
+    server_runtime::{ServerRuntime, build_waiting_runtime},
 };
 
 pub(super) use self::args::RunArgs;
@@ -26,7 +26,7 @@ pub(super) fn run(serve: AgentArgs, dialect: &DialectFlags, args: RunArgs) -> Re
     let (agent, options) = load(serve)?;
     let session = args.session.as_deref();
     let cwd = args.cwd.as_deref();
-    let (cwd, start) = start::select_session(&options, cwd, args.go_on, session, mode)?;
+    let (cwd, start) = target::select_session(&options, cwd, args.go_on, session, mode)?;
     let profile = match dialect.profile {
         ProfileChoice::Auto if args.json => ProfileChoice::Harn,
         // This client uses a typed SDK, which delivers extensions on known updates only.

@@ -17,8 +17,9 @@ use harn_model::{Timestamp, format_rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
     console::{as_command_line_error, print, print_note},
-    listed::ServerSession,
-    paint, text,
+    paint,
+    server_session::ServerSession,
+    text,
 };
 use serde::Serialize;
 
@@ -156,14 +157,14 @@ impl<'a> SessionListRow<'a> {
 /// Returns the live sessions on this machine, by id. Servers that do not answer are left out.
 #[cfg(feature = "terminal")]
 fn fetch_live_sessions(state_dir: &Path) -> Result<HashMap<String, ServerSession>> {
-    let sessions = crate::workshop::build_waiting_runtime()?
+    let sessions = crate::server_runtime::build_waiting_runtime()?
         .block_on(harn_terminal::attach::live_sessions(state_dir));
     Ok(sessions.into_iter().map(|it| (it.id.clone(), it)).collect())
 }
 
 /// A build without the terminal client asks no server.
 #[cfg(not(feature = "terminal"))]
-fn live(_: &Path) -> Result<HashMap<String, ServerSession>> {
+fn fetch_live_sessions(_: &Path) -> Result<HashMap<String, ServerSession>> {
     Ok(HashMap::new())
 }
 

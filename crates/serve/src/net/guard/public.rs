@@ -2,12 +2,12 @@
 
 use axum::http::Method;
 
-use crate::net::{login, optional};
+use crate::net::{login, optional_routes};
 
 /// Returns whether a request needs no token. Compares the path as it was sent, as the router does.
 pub(super) fn is_public(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    path == login::LOGIN || (reads && optional::is_page(path))
+    path == login::LOGIN || (reads && optional_routes::is_page(path))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use harn_testkit::{StateClient, StateServer};
 use serde_json::{Value, json};
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 /// Returns a client whose agent waits for a decision, and the id of the call.
 async fn connect_and_ask(server: &StateServer, query: &str) -> (StateClient, String) {

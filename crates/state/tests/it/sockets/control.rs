@@ -6,7 +6,7 @@ use harn_testkit::{StateClient, StateServer};
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 async fn connect_second(server: &StateServer, first: &StateClient, query: &str) -> StateClient {
     server

@@ -6,7 +6,7 @@ use harn_testkit::{ReceivedFrame, TestHub};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::sockets::stage::{agent, serve_agent};
+use crate::sockets::test_agent::{agent, serve_agent};
 
 #[tokio::test(start_paused = true)]
 async fn a_closed_session_closes_its_sockets() {

@@ -6,7 +6,7 @@ use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 const TICK: Duration = Duration::from_millis(16);
 

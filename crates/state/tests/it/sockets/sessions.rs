@@ -6,7 +6,7 @@ use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 fn rows(client: &StateClient) -> Vec<(String, String)> {
     let rows = client.state()["sessions"].as_array().unwrap().iter();

@@ -3,7 +3,7 @@
 use harn_testkit::ReceivedFrame;
 use serde_json::{Value, json};
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 fn configure(config: Value) -> Value {
     json!({"type": "configure", "config": config})

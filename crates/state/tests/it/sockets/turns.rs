@@ -3,7 +3,7 @@
 use harn_testkit::StateClient;
 use serde_json::json;
 
-use crate::sockets::stage::serve_agent;
+use crate::sockets::test_agent::serve_agent;
 
 async fn steer(client: &mut StateClient, message: &str) {
     client

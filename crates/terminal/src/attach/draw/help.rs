@@ -7,7 +7,7 @@ use ratatui::{
 
 use crate::{
     attach::{
-        measure::{cut, width},
+        screen_text::{cut, width},
         state::AttachScreen,
     },
     paint::PaintStyle,

@@ -13,7 +13,7 @@ use ratatui::{
 
 pub(super) use self::{help::LINES as HELP_LINES, picker::draw_picker, question::QuestionView};
 use super::{
-    measure::{cut, escape_line, width},
+    screen_text::{cut, escape_line, width},
     state::AttachScreen,
 };
 use crate::paint::PaintStyle;

@@ -6,8 +6,8 @@ use ratatui::{Frame, layout::Rect, style::Modifier, text::Line};
 use super::draw_lines;
 use crate::{
     attach::{
-        measure::{cut, escape_line, width},
         picker::{Picker, PickerRow},
+        screen_text::{cut, escape_line, width},
     },
     paint::PaintStyle,
     text,

@@ -6,13 +6,13 @@ use ratatui::{
 };
 
 use crate::{
+    agent_messages::activity::time_left,
     attach::{
-        measure::{cut, escape_text, width, wrap},
         question::ShownQuestion,
+        screen_text::{cut, escape_text, width, wrap},
         state::AttachScreen,
     },
     paint::PaintStyle,
-    reading::activity::time_left,
 };
 
 /// The minimum columns and lines; in less space, a longer question is unreadable and cannot be answered.

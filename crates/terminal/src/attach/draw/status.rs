@@ -11,7 +11,7 @@ use ratatui::{
 use crate::{
     attach::{
         draw,
-        measure::{cut, escape_line, width},
+        screen_text::{cut, escape_line, width},
         state::{AttachScreen, ConnectionStatus},
     },
     paint::PaintStyle,

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{super::talk::SessionTarget, *};
+use super::{super::protocol::SessionTarget, *};
 
 /// The maximum time that a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -5,7 +5,9 @@ use harn_model::LiveClientAction;
 use serde_json::value::RawValue;
 
 use super::{AttachScreen, ConnectionStatus};
-use crate::attach::{measure::escape_line, talk::parse_client_change, transcript::NoteLevel};
+use crate::attach::{
+    protocol::parse_client_change, screen_text::escape_line, transcript::NoteLevel,
+};
 
 impl AttachScreen {
     /// Handles a client that attached, detached or took over.

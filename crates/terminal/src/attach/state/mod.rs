@@ -2,7 +2,7 @@
 //! nothing and reads no clock: the caller sets the time.
 
 mod clients;
-mod fold;
+mod event_fold;
 mod scroll;
 
 use std::{collections::VecDeque, time::Duration};
@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::UsageUpdate;
 use harn_model::Timestamp;
 
 use super::{
-    editor::PromptEditor, question::ShownQuestion, talk::QueuedMessage,
+    editor::PromptEditor, protocol::QueuedMessage, question::ShownQuestion,
     transcript::TranscriptWindow,
 };
 

@@ -4,13 +4,13 @@ use harn_model::ToolCallStatus;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agent_messages::activity::tests::permission_meta;
 use crate::attach::{
-    act::{KeyOutcome, act, paste},
+    actions::{KeyOutcome, act, paste},
     keys::KeyAction,
-    talk::{AttachProtocol, SessionTarget},
+    protocol::{AttachProtocol, SessionTarget},
     transcript::{MessageAuthor, NoteLevel, TranscriptEntry},
 };
-use crate::reading::activity::tests::permission_meta;
 
 /// A client that has joined a session, without a connection.
 pub(in crate::attach) struct TestAttachClient {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{ToolCallEntry, TranscriptEntry, TranscriptWindow};
 use crate::{
+    agent_messages::{activity::tool_meta, call_fold, call_text, diff},
     paint::PaintStyle,
-    reading::{activity::tool_meta, call, calls, diff},
 };
 
 /// The maximum length of an output in bytes; its end is kept.
@@ -22,7 +22,7 @@ impl TranscriptWindow {
     pub(in crate::attach) fn add_call(&mut self, call: ToolCall) {
         let ours = tool_meta(call.meta.as_ref());
         let id = call.tool_call_id.0.clone();
-        let ended = calls::announce(&mut self.fold, &call);
+        let ended = call_fold::announce(&mut self.fold, &call);
         let status = ended.as_ref().or(self.fold.open.calls.get(&*id));
         let mut shown = ToolCallEntry {
             kind: call.kind,
@@ -45,7 +45,7 @@ impl TranscriptWindow {
     /// Updates a call. An unknown or dropped call is ignored.
     pub(in crate::attach) fn update_call(&mut self, update: ToolCallUpdate) {
         let ours = tool_meta(update.meta.as_ref());
-        let ended = calls::update(&mut self.fold, &update);
+        let ended = call_fold::update(&mut self.fold, &update);
         let open = self.fold.open.calls.get(&*update.tool_call_id.0);
         let Some(now) = ended.as_ref().or(open) else {
             return;
@@ -76,13 +76,13 @@ impl ToolCallEntry {
         cwd: &Path,
     ) {
         if let Some(input) = input {
-            self.input = call::input_lines(self.kind, input);
+            self.input = call_text::input_lines(self.kind, input);
             truncate(&mut self.input, INPUT);
         }
         let Some(content) = content else {
             return;
         };
-        self.output = tail(&call::text_lines(content).join("\n"));
+        self.output = tail(&call_text::text_lines(content).join("\n"));
         let diffs = content.iter().filter_map(|item| match item {
             ToolCallContent::Diff(diff) => Some(diff),
             _ => None,

@@ -4,8 +4,8 @@ use agent_client_protocol::v1::schema::{PlanEntry, ToolKind};
 use harn_model::ToolCallStatus;
 
 use crate::{
+    agent_messages::activity::{Job, JobState},
     paint::PaintStyle,
-    reading::activity::{Job, JobState},
 };
 
 #[derive(Debug)]

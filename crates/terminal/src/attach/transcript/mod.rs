@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(super) use self::entry::{
     MessageAuthor, MessageEntry, NoteLevel, ToolCallEntry, TranscriptEntry,
 };
-use crate::reading::{
+use crate::agent_messages::{
     activity::{AgentActivity, Job},
     plan::is_same_plan,
 };

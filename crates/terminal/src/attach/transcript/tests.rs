@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use harn_acp::client::vendor_meta;
 
 use super::*;
-use crate::reading::activity::JobState;
+use crate::agent_messages::activity::JobState;
 
 fn texts(transcript: &TranscriptWindow) -> Vec<String> {
     let entries = transcript.first..transcript.end();

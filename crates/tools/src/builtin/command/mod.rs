@@ -1,9 +1,9 @@
 //! `run_command`: asks for permission, runs the command through the host, shows its output live, and enforces its
 //! time limit.
 
+mod argument;
 mod exec;
 mod screen;
-mod words;
 
 use std::{pin::pin, time::Duration};
 
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::{
+    argument::CommandArgument,
     screen::{CommandScreen, KEPT},
-    words::CommandArgument,
 };
 use super::{
     BuiltinTool, BuiltinToolkit, builtin_call,
-    work::{executor, fail_by, parse, run_unless_cancelled, to_json},
+    execution::{executor, fail_by, parse, run_unless_cancelled, to_json},
 };
 use crate::{Toolbox, local::command::sleep_until_limit};
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     BuiltinTool,
-    work::parse,
+    execution::parse,
     write::{FileChange, NOT_A_FILE, change_file},
 };
 

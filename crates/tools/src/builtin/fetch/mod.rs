@@ -23,7 +23,7 @@ use serde_json::Value;
 use self::address::{FetchAddress, is_text};
 use super::{
     BuiltinTool, BuiltinToolkit, builtin_call,
-    work::{fail_by, parse, run_unless_cancelled, to_json},
+    execution::{fail_by, parse, run_unless_cancelled, to_json},
 };
 use crate::markdown::{fence, shorten};
 

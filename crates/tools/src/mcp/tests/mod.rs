@@ -1,8 +1,8 @@
 //! Servers of a session, played by the tests over pipes in memory. The paused clock advances only when all tasks wait.
 
+mod fake_server;
 mod hostile;
 mod logs;
-mod stage;
 
 use std::time::Duration;
 
@@ -10,8 +10,10 @@ use harn_model::{McpState, McpTransport, Secret, ToolKind, ToolSource};
 use serde_json::json;
 
 use super::*;
-use stage::{FakeDialer, measure, settings, stdio_spec, tool_json, tool_names, wait_for_state};
-use trouble::McpConnectionError;
+use connection_error::McpConnectionError;
+use fake_server::{
+    FakeDialer, measure, settings, stdio_spec, tool_json, tool_names, wait_for_state,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_server_connects_in_the_background_and_its_tools_are_called() {

@@ -5,7 +5,7 @@ use harn_model::McpTransport;
 use serde_json::json;
 
 use super::*;
-use crate::skills::front::split;
+use crate::skills::front_matter::split;
 
 /// Compares the problems of a file; no problems means that it decodes to a card.
 fn check(text: &str, expected: Expect) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harn_model::{AgentEvent, ToolSource, ToolSpec};
 use harn_runtime::{AgentError, TurnContext};
 
-use super::{SessionSkills, lock, using::LOAD_SKILL};
+use super::{SessionSkills, loading::LOAD_SKILL, lock};
 use crate::skills::{
     card::{ANY_TOOL, Skill, SkillLayer},
     error::SkillError,

@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
 use harn_runtime::{AgentError, BoxFuture, HostError, TurnContext, answer_within};
 
-use super::{SessionSkills, active::ActivationCause, lock, menu::parse_command, warn};
+use super::{SessionSkills, active::ActivationCause, lock, slash_commands::parse_command, warn};
 use crate::skills::{card::Skill, glob, rank::rank, registry::SkillRegistry};
 
 /// The logger name for matching.

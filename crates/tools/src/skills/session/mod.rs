@@ -3,12 +3,12 @@
 //! The workers of a session have no skills of their own; the session's active skills apply to them too.
 
 mod active;
-mod broken;
 mod effects;
 mod host;
+mod loading;
 mod matching;
-mod menu;
-mod using;
+mod problem_report;
+mod slash_commands;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,12 +26,12 @@ use harn_runtime::{
 use serde_json::json;
 use tokio::task::AbortHandle;
 
-use self::{active::ActiveSet, host::HostLayer, menu::commands};
+use self::{active::ActiveSet, host::HostLayer, slash_commands::commands};
 pub use self::{
     active::TOOL_SEARCH,
     effects::{SkillServers, SkillTrust},
+    loading::LOAD_SKILL,
     matching::{SkillMatchStrategy, SkillMatching},
-    using::LOAD_SKILL,
 };
 use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
 use crate::{builtin, lock::lock, workspace::join_with_slashes};

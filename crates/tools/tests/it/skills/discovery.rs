@@ -10,7 +10,7 @@ use std::{
 use expect_test::{Expect, expect};
 use harn_tools::skills::{SkillRefresh, WorkspaceSkills};
 
-use crate::skills::rig::{Disk, LateClock};
+use crate::skills::support::{Disk, LateClock};
 
 fn find(disk: &Disk, cwd: &str) -> WorkspaceSkills {
     let mut places = disk.places();

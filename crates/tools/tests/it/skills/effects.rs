@@ -2,7 +2,7 @@
 
 use harn_tools::skills::SkillMatching;
 
-use crate::skills::rig::{Act, Disk, Rig};
+use crate::skills::support::{Act, Disk, Rig};
 
 const EFFECTS: &str = "hooks:\n  activate: touch \"${HARN_SKILL_DIR}/ran\"\n  deactivate: 'false'\n  \
                        other: touch never\n\

@@ -9,7 +9,7 @@ use harn_runtime::{
 use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
 use serde_json::{Value, json};
 
-use crate::skills::rig::{Act, Disk, Rig};
+use crate::skills::support::{Act, Disk, Rig};
 
 #[derive(Default)]
 struct FakeHost {

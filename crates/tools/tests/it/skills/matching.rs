@@ -3,7 +3,7 @@
 use harn_model::{ToolSource, ToolSpec};
 use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
 
-use crate::skills::rig::{Act, Disk, Rig};
+use crate::skills::support::{Act, Disk, Rig};
 
 fn disk_with_two_skills() -> Disk {
     let disk = Disk::new();

@@ -1,10 +1,10 @@
 //! Skills on real disks and in real sessions: where they are found, when they are used, and their effects.
 
-mod broken;
+mod command_updates;
 mod discovery;
 mod effects;
 mod hosts;
-mod live;
 mod matching;
-mod rig;
-mod using;
+mod skill_use;
+mod support;
+mod unusable_skills;

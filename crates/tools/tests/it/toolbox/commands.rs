@@ -6,8 +6,8 @@ use harn_model::{ErrorCategory, ToolCallStatus, ToolExecutor};
 use serde_json::json;
 
 use crate::toolbox::{
-    desk::{Answer, Desk},
-    rig::{Rig, assert_failed, is_running, shown_text},
+    fake_host::{Answer, Desk},
+    support::{Rig, assert_failed, is_running, shown_text},
 };
 
 const MANY_LINES: &str = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";

@@ -9,7 +9,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::toolbox::rig::{Rig, Turn, allow_with, assert_failed, shown_text};
+use crate::toolbox::support::{Rig, Turn, allow_with, assert_failed, shown_text};
 
 /// Starts a server with a few paths; returns its address and the paths that were requested.
 async fn start_server() -> (String, Arc<Mutex<Vec<String>>>) {

@@ -4,8 +4,8 @@ use harn_model::{ErrorCategory, ToolCallStatus, ToolContent, ToolExecutor};
 use serde_json::json;
 
 use crate::toolbox::{
-    desk::Desk,
-    rig::{Rig, Turn, allow_with, assert_failed, shown_text},
+    fake_host::Desk,
+    support::{Rig, Turn, allow_with, assert_failed, shown_text},
 };
 
 fn diff(turn: &Turn) -> (Option<String>, String) {

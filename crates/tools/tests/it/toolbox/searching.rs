@@ -4,8 +4,8 @@ use harn_tools::ToolboxConfig;
 use serde_json::json;
 
 use crate::toolbox::{
-    desk::Desk,
-    rig::{Rig, shown_text},
+    fake_host::Desk,
+    support::{Rig, shown_text},
 };
 
 const SEARCH: &str = "__harn_tool_search";

@@ -20,7 +20,7 @@ use harn_tools::{
 };
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, StillClock, allow_with, assert_failed, is_running, shown_text};
+use crate::toolbox::support::{Rig, StillClock, allow_with, assert_failed, is_running, shown_text};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp_server.py");
 const TOOLS: [&str; 5] = ["die", "env", "pids", "sleep", "where"];

@@ -6,7 +6,7 @@ use harn_model::{ErrorCategory, ShellPlatform};
 use harn_tools::{LocalHost, ToolboxConfig, shells::ShellWorld};
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, allow_with, assert_failed, shown_text};
+use crate::toolbox::support::{Rig, allow_with, assert_failed, shown_text};
 
 /// A machine with bash and sh, whose user's shell is missing.
 struct Machine;

@@ -10,7 +10,7 @@ use harn_tools::{
 };
 use serde_json::json;
 
-use crate::toolbox::rig::{Rig, StillClock, assert_failed, shown_text};
+use crate::toolbox::support::{Rig, StillClock, assert_failed, shown_text};
 
 const DOCS: &str = "---
 name: docs

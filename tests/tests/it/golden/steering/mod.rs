@@ -1,11 +1,11 @@
 //! Messages and reminders for a running turn, the rights to change them, and every race.
 
 mod editors;
+mod invalid_params;
 mod messages;
-mod odd;
 mod owners;
+mod pending;
 mod reminders;
-mod waits;
 
 use std::sync::Arc;
 

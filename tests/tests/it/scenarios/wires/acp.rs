@@ -8,8 +8,8 @@ use harn_tests::initialize_params;
 use serde_json::{Map, Value, json};
 
 use crate::scenarios::{
-    heard::{Ear, End, Ended, Heard},
-    stage::PATIENCE,
+    agent_hub::PATIENCE,
+    turns::{Ear, End, Ended, Heard},
     wire::{Answer, Enter, Wire},
 };
 

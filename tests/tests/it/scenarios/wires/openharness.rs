@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::scenarios::{
-    heard::{Ear, End, Ended, Heard},
+    turns::{Ear, End, Ended, Heard},
     wire::{Answer, Wire},
 };
 

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 
 use crate::scenarios::{
-    heard::{Ear, End, Ended, Heard},
+    turns::{Ear, End, Ended, Heard},
     wire::{Answer, Enter, Wire},
 };
 

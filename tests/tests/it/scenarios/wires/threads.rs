@@ -7,7 +7,7 @@ use harn_testkit::{MessageFromAgent, TestHub, ThreadsClient};
 use serde_json::{Value, json};
 
 use crate::scenarios::{
-    heard::{Ear, End, Ended, Heard},
+    turns::{Ear, End, Ended, Heard},
     wire::{Answer, Enter, Wire},
 };
 

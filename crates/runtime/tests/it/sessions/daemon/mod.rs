@@ -1,9 +1,9 @@
 //! Agents that become idle instead of returning: what wakes them, what is delivered, and what ends the wait.
 
-mod dropped;
-mod pace;
-mod stops;
-mod wakes;
+mod backoff;
+mod dropped_calls;
+mod wait_ends;
+mod wake_ups;
 mod watchdog;
 
 use std::{sync::Arc, time::Duration};

@@ -1,7 +1,7 @@
 //! Reminders: when they reach an agent, how long they last, and which workers receive them.
 
 mod interrupts;
-mod life;
+mod lifetime;
 mod seams;
 mod workers;
 

@@ -2,15 +2,15 @@
 //!
 //! The test plays the agent: it receives each call, passes seams and returns in the agent's place.
 
-mod accept;
+mod acceptance;
+mod agent_calls;
 mod cancel;
-mod ends;
-mod legs;
-mod many;
+mod large_queue;
 mod model;
 mod races;
-mod random;
+mod random_operations;
 mod seams;
+mod session_ends;
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,12 +2,12 @@
 
 mod asks;
 mod calls;
-mod ends;
-mod life;
-mod reach;
+mod concurrency;
+mod lifecycle;
+mod limits;
 mod sessions;
-mod stops;
-mod storm;
+mod stopping;
+mod turn_ends;
 
 use std::{future::Future, sync::Arc};
 
