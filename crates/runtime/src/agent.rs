@@ -6,6 +6,24 @@ use harn_model::{ConfigOption, PromptSupport, SlashCommand, StopReason};
 use crate::{AgentError, TurnContext};
 
 /// An agent. One value serves every session; the state of a turn is in its [`TurnContext`].
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{Agent, AgentError, StopReason, TurnContext, async_trait};
+///
+/// struct Echo;
+///
+/// #[async_trait]
+/// impl Agent for Echo {
+///     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+///         cx.say(cx.prompt_text()).await?;
+///         Ok(StopReason::EndTurn)
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
     /// Returns its name and abilities. The runtime calls this once.
@@ -21,6 +39,22 @@ pub trait Agent: Send + Sync + 'static {
 }
 
 /// An agent's description of itself.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::AgentProfile;
+///
+/// let profile = AgentProfile {
+///     name: "greeter".to_owned(),
+///     title: "Greeter".to_owned(),
+///     examples: vec!["Count the lines of README.md".to_owned()],
+///     ..AgentProfile::default()
+/// };
+/// assert!(profile.follows_instructions);
+/// ```
 #[derive(Clone, Debug)]
 pub struct AgentProfile {
     /// Its name, for machines.

@@ -205,6 +205,21 @@ fn not_in_control_message(controller: Option<&str>) -> String {
 }
 
 /// An error that ends an agent's turn early.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::AgentError;
+///
+/// fn parse_port(text: &str) -> Result<u16, AgentError> {
+///     let wrong = |_| AgentError::failed(format!("`{text}` is not a port; use 1 to 65535"));
+///     text.parse().map_err(wrong)
+/// }
+/// assert!(parse_port("80").is_ok());
+/// assert!(parse_port("x").is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
     /// The turn was cancelled; stop as soon as possible.

@@ -1,8 +1,6 @@
-//! The composition root: parts are put together here and nowhere else.
+//! Runs an agent and serves it to every host: editors over the Agent Client Protocol (ACP), terminals, browsers and scripts.
 //!
-//! An agent author implements [`Agent`] and calls [`acp_stdio`], or [`threads_stdio`]; who has a runtime of their own takes a
-//! [`hub`] and brings the connections. Clock, ids, environment and paths enter the project through this
-//! crate. It knows no protocol beyond whom to hand a stream to.
+//! Implement [`Agent`] and pass it to [`acp_stdio`]:
 //!
 //! ```no_run
 //! use harn_serve::{Agent, AgentError, StopReason, TurnContext, async_trait};
@@ -21,6 +19,27 @@
 //!     harn_serve::acp_stdio(Echo)
 //! }
 //! ```
+//!
+//! An agent author needs these types:
+//!
+//! | type | use |
+//! |---|---|
+//! | [`Agent`] | the trait that you implement; one value serves every session |
+//! | [`AgentProfile`] | the name, commands, options and examples of your agent |
+//! | [`TurnContext`] | one turn: its prompt, and everything that the agent can do in it |
+//! | [`ToolBuilder`] | declares a tool call, which the permission rules then judge |
+//! | [`ToolHandle`] | an allowed call: run it, show output, complete or fail it |
+//! | [`Host`] | the files and commands of the client, or else of this machine |
+//! | [`SteeringDelivery`] | the messages that a user sent during the turn, at a [`Seam`] |
+//! | [`IdleWait`] | waits for the next message, a timer or an event instead of ending the turn |
+//! | [`AgentError`] | ends a turn early; pass it on with `?` |
+//! | [`ServeOptions`] | directories, rules, mode and deadlines of the server |
+//!
+//! [`threads_stdio`] serves threads and turns instead of ACP, and [`listen`] serves on a port. A program with its own runtime takes
+//! a [`hub`] and brings the connections.
+//!
+//! This crate is the composition root: clock, ids, environment and paths enter the project here. It knows no protocol beyond the
+//! front-end that gets a stream.
 
 #![cfg_attr(
     not(feature = "cli"),

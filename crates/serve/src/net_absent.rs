@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{ServeOptions, workshop::ServerRuntime};
+use crate::{ServeOptions, server_runtime::ServerRuntime};
 
 pub(crate) enum ListenOptions {}
 

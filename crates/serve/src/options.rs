@@ -19,6 +19,18 @@ use harn_tools::{
 pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
 
 /// The options of a server.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use harn_serve::{Agent, ServeOptions, SessionMode};
+///
+/// fn serve_read_only(agent: Arc<dyn Agent>) -> harn_serve::Result<()> {
+///     let mut options = ServeOptions::new(harn_serve::default_state_dir()?);
+///     options.mode = SessionMode::ReadOnly;
+///     harn_serve::acp_stdio_with(agent, options)
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// The directory of the token, the socket, trust and grants. It also has the sessions, unless

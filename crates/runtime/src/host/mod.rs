@@ -59,6 +59,19 @@ impl ReadFilter {
 /// its futures own what they need.
 ///
 /// The host of a turn only reads; the host of an allowed tool call also does what the call declared, and nothing else.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{Host, HostError};
+///
+/// async fn first_line(host: &Host) -> Result<String, HostError> {
+///     let text = host.read_text("README.md").await?;
+///     Ok(text.lines().next().unwrap_or_default().to_owned())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Host {
     /// The session that acts.

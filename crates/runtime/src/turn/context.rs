@@ -28,6 +28,19 @@ use crate::{
 };
 
 /// A turn, as its agent sees it. Cheap to clone; several tasks may use clones, and the events of each stay in order.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{AgentError, TurnContext};
+///
+/// async fn greet(cx: &TurnContext) -> Result<(), AgentError> {
+///     cx.think("The user wants a greeting.").await?;
+///     cx.say(format!("Hello from {}.", cx.cwd().display())).await
+/// }
+/// ```
 #[derive(Clone)]
 pub struct TurnContext {
     parts: Arc<TurnParts>,

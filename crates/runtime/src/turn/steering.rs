@@ -37,6 +37,19 @@ impl Steering {
 }
 
 /// The items delivered at a seam, in order of arrival.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{AgentError, Seam, TurnContext};
+///
+/// async fn read_messages(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
+///     let delivery = cx.seam(Seam::PostToolDispatch).await?;
+///     Ok(delivery.messages().collect())
+/// }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteeringDelivery {
     pub(crate) items: Vec<Steering>,
@@ -108,6 +121,21 @@ pub struct IdleOutcome {
 }
 
 /// A wait for more to do; see [`TurnContext::idle`]. Starts when it is awaited.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use std::time::Duration;
+///
+/// use harn_serve::{AgentError, TurnContext, WakeReason};
+///
+/// async fn was_woken_by_a_message(cx: &TurnContext) -> Result<bool, AgentError> {
+///     let outcome = cx.idle().wake_after(Duration::from_secs(60)).await?;
+///     Ok(matches!(outcome.reason, WakeReason::Message))
+/// }
+/// ```
 #[must_use = "an agent waits only where this is awaited"]
 pub struct IdleWait<'a> {
     cx: &'a TurnContext,

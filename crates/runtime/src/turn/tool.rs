@@ -16,6 +16,20 @@ use crate::{
 };
 
 /// A tool call that has been described but not announced.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{AgentError, ToolKind, TurnContext};
+///
+/// async fn read_readme(cx: &TurnContext) -> Result<String, AgentError> {
+///     let call = cx.tool("read_file").kind(ToolKind::Read).path("README.md");
+///     let call = call.title("Read README.md").start().await?;
+///     call.run(|host| host.read_text("README.md")).await
+/// }
+/// ```
 #[must_use = "a tool call is announced by `start`"]
 pub struct ToolBuilder {
     cx: TurnContext,
@@ -196,6 +210,21 @@ fn permission_record(
 }
 
 /// A running tool call. If it is dropped without an end, the runtime settles it as failed when the turn ends.
+///
+/// ```
+/// # mod harn_serve {
+/// #     pub use harn_runtime::*;
+/// #     pub use harn_runtime::model::*;
+/// # }
+/// use harn_serve::{AgentError, ErrorCategory, ToolHandle};
+///
+/// async fn count_lines(call: ToolHandle) -> Result<(), AgentError> {
+///     match call.host().read_text("README.md").await {
+///         Ok(text) => call.complete(format!("{} lines", text.lines().count())).await,
+///         Err(error) => call.fail(&error.to_string(), ErrorCategory::ToolError).await,
+///     }
+/// }
+/// ```
 pub struct ToolHandle {
     cx: TurnContext,
     call: ToolCallId,
