@@ -31,6 +31,7 @@ use tokio::sync::mpsc;
 
 use super::{
     RunTarget,
+    exit_code::{INTERRUPTED, exit_code},
     keyboard::Keyboard,
     question::{RunQuestion, send_form_action, wait_for_withdrawal},
     transport::build_transport,
@@ -42,7 +43,6 @@ use crate::{
         activity::{AgentActivity, lineage},
         call_text::escape_line_breaks,
     },
-    console::print_note,
     paint::PaintStyle,
     signals::{Signal, Signals},
 };
@@ -64,8 +64,6 @@ const WAITING: usize = 64;
 const UNSHOWN: usize = 8192;
 /// The error for a permission question without a user to ask; it is stored in the journal.
 const NOBODY: &str = "there is no terminal to ask on; say what may run with --mode or --policy";
-/// The exit code of an interrupted program, as shells report it.
-const INTERRUPTED: u8 = 130;
 
 /// The agent, and the channel for its rejections of typed lines.
 struct AgentLink {
@@ -472,30 +470,6 @@ async fn open_session(
         set.block_task().await.map_err(to_plain_error)?;
     }
     Ok(id)
-}
-
-fn exit_code(end: StopReason, problem: Option<&str>) -> ExitCode {
-    let words = match (end, problem) {
-        (StopReason::EndTurn, None) => return ExitCode::SUCCESS,
-        (StopReason::EndTurn, Some(problem)) => problem,
-        (end, _) => match stop_message(end) {
-            Some(words) => words,
-            None => return ExitCode::from(INTERRUPTED),
-        },
-    };
-    print_note(words);
-    ExitCode::FAILURE
-}
-
-/// Returns why the agent stopped early; none if it was cancelled.
-fn stop_message(end: StopReason) -> Option<&'static str> {
-    Some(match end {
-        StopReason::Cancelled => return None,
-        StopReason::MaxTokens => "the agent reached its token limit",
-        StopReason::MaxTurnRequests => "the agent reached its request limit",
-        StopReason::Refusal => "the agent refused to go on",
-        _ => "the agent stopped for a reason unknown here",
-    })
 }
 
 /// Keeps the message of a protocol error, without code and data.

@@ -4,6 +4,7 @@
 //! so the agent uses those of this machine.
 
 mod conversation;
+mod exit_code;
 mod form;
 mod jobs;
 mod keyboard;
