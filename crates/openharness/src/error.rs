@@ -168,7 +168,7 @@ pub(crate) mod tests {
             (
                 "not-json",
                 OpenHarnessError::NotJson,
-                "the body is no JSON, or nests too deeply",
+                "the body is not JSON, or is nested too deeply",
             ),
             (
                 "invalid",
@@ -181,18 +181,18 @@ pub(crate) mod tests {
             (
                 "version",
                 OpenHarnessError::Version,
-                "`protocol_version` is of another major line",
+                "`protocol_version` has another major version",
             ),
             (
                 "too-large",
                 OpenHarnessError::TooLarge { limit: 1_048_576 },
-                "the body is too long; `details.limit_bytes` is what is taken",
+                "the body is too long; `details.limit_bytes` is the limit",
             ),
             ("method", OpenHarnessError::Method, "not a POST"),
             (
                 "media-type",
                 OpenHarnessError::MediaType,
-                "the body says that it is not JSON",
+                "the content type is not JSON",
             ),
             (
                 "slow",
@@ -202,27 +202,27 @@ pub(crate) mod tests {
             (
                 "unauthorized",
                 refused(StatusCode::UNAUTHORIZED, "A token is needed."),
-                "no credential, or one that is not known",
+                "the credential is missing or unknown",
             ),
             (
                 "forbidden",
                 refused(StatusCode::FORBIDDEN, "This origin is not allowed."),
-                "the request comes from where none is taken from",
+                "the origin of the request is not allowed",
             ),
             (
                 "refused-busy",
                 refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections."),
-                "the server takes nothing now",
+                "the server accepts no requests now",
             ),
             (
                 "request-id-conflict",
                 OpenHarnessError::RequestIdConflict,
-                "the `request_id` was used for other words",
+                "the `request_id` was used for another request",
             ),
             (
                 "continuation",
                 OpenHarnessError::ContinuationUnknown,
-                "the continuation is none that was handed out to this tenant",
+                "this tenant never received the continuation",
             ),
             (
                 "idle",
@@ -232,7 +232,7 @@ pub(crate) mod tests {
             (
                 "question",
                 OpenHarnessError::QuestionUnknown,
-                "what is decided is not open: its id is wrong, or somebody was first",
+                "the question is not open: its id is wrong, or another client answered first",
             ),
             (
                 "answer",
@@ -246,12 +246,12 @@ pub(crate) mod tests {
                 OpenHarnessError::Unsupported {
                     problem: problem("this agent does not take resource_link blocks"),
                 },
-                "the agent does not take something that was sent",
+                "the agent does not accept some of the content",
             ),
             (
                 "busy",
                 OpenHarnessError::Busy,
-                "as many requests as may wait in this session already do",
+                "the queue of this session is full",
             ),
             (
                 "driven",
@@ -266,12 +266,12 @@ pub(crate) mod tests {
             (
                 "too-many",
                 OpenHarnessError::TooMany,
-                "too many requests of this tenant, or of all, are under way",
+                "too many requests are in progress, of this tenant or of all",
             ),
             (
                 "ending",
                 OpenHarnessError::Ending,
-                "the engine is about to stop",
+                "the engine is shutting down",
             ),
             (
                 "unavailable",
@@ -288,7 +288,7 @@ pub(crate) mod tests {
             (
                 "cancelled",
                 OpenHarnessError::Cancelled,
-                "somebody cancelled the run, or the server was ended",
+                "a client or the shutdown of the server cancelled the run",
             ),
             (
                 "interrupted",
