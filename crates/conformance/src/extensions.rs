@@ -54,7 +54,6 @@ pub(super) struct RecordedUpdate<'a> {
     pub(super) name: &'a str,
     /// Whether a standard update carries it.
     pub(super) carried: bool,
-    /// The whole `params.update`.
     pub(super) root: &'a Value,
     /// `_meta.harn`; for a carried extension, without the inner discriminator.
     pub(super) harn: Option<Cow<'a, Value>>,

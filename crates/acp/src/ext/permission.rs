@@ -197,7 +197,7 @@ struct PermissionResponseHarn {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub(crate) struct HostDecision {
-    /// The decision itself.
+    /// The decision about the call.
     pub(crate) outcome: HostOutcome,
 }
 

@@ -318,7 +318,7 @@ enum PendingInjection<'a> {
     Reminder(ReminderRow<'a>),
 }
 
-/// A pending message.
+/// A message that waits for delivery.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct UserRow<'a> {
@@ -354,7 +354,7 @@ fn inject_word(mode: DeliveryMode) -> &'static str {
     }
 }
 
-/// A pending reminder.
+/// A reminder that waits for delivery.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReminderRow<'a> {

@@ -306,7 +306,7 @@ fn remove(folder: &Path) -> Result<bool, JournalError> {
     }
 }
 
-/// See [`JournalError::InvalidId`].
+/// Whether an id is usable as a folder name; see [`JournalError::InvalidId`].
 fn is_valid(id: &str) -> bool {
     id.len() <= 128
         && id.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -110,7 +110,7 @@ pub trait CommandSink: Send {
     /// Receives the host's terminal in which it runs.
     fn on_terminal(&mut self, terminal_id: &str);
 
-    /// Receives output.
+    /// Receives a piece of output.
     fn on_output(&mut self, chunk: &str);
 }
 

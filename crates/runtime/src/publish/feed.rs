@@ -185,7 +185,6 @@ impl SessionFeed {
         look
     }
 
-    /// Removes a reader.
     pub(super) fn remove_reader(&self, place: &mut ReaderPosition) {
         let freed = self.state().places.leave(place);
         if freed {

@@ -14,7 +14,6 @@ use crate::session::lock;
 pub(crate) struct UnreadSteering(Arc<Mutex<Vec<Steering>>>);
 
 impl UnreadSteering {
-    /// Appends items.
     pub(crate) fn keep(&self, mut items: Vec<Steering>) {
         lock(&self.0).append(&mut items);
     }

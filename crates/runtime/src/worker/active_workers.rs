@@ -18,7 +18,6 @@ use crate::{
 };
 
 pub(crate) struct WorkerCrew {
-    /// The parent session.
     pub(super) session: Arc<SharedSession>,
     pub(super) turn: TurnId,
     pub(super) pipe: Arc<TurnPipe>,

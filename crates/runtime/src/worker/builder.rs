@@ -20,7 +20,7 @@ use crate::{Agent, IdKind, NewSession, WorkerError};
 ///     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
 ///         let docs = cx.worker("docs").task("Check the docs").agent(self.0.clone()).start().await?;
 ///         let code = cx.worker("code").task("Check the code").agent(self.0.clone()).start().await?;
-///         for report in [docs.finished().await, code.finished().await] {
+///         for report in [docs.wait_until_finished().await, code.wait_until_finished().await] {
 ///             cx.say(report.text).await?;
 ///         }
 ///         Ok(StopReason::EndTurn)

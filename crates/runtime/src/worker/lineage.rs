@@ -10,7 +10,6 @@ use crate::Observer;
 pub(crate) struct ParentLink {
     pub(crate) worker_id: WorkerId,
     pub(crate) worker_name: String,
-    /// The parent session.
     pub(crate) parent: Observer,
     /// The parent's turn that runs the worker.
     pub(crate) turn: TurnId,

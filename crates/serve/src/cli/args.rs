@@ -52,7 +52,7 @@ impl CliArgs {
 /// The log level and the log file.
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
-    /// Log level
+    /// Log messages of this level and above
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = log_level_parser())]
     pub(super) log_level: LevelFilter,
     /// Also log to this file; stderr then receives warnings only
@@ -219,7 +219,7 @@ pub(super) struct ServeArgs {
     pub(super) network: NetworkArgs,
 }
 
-/// The state directory.
+/// The flag for the state directory.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct StateDir {
     /// Directory of sessions, grants, trust and the token [default: $XDG_STATE_HOME/harn or ~/.local/state/harn]

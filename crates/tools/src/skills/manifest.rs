@@ -26,7 +26,7 @@ pub(super) struct Manifest {
     pub(super) sources: Vec<ManifestSource>,
     /// Layers in order of precedence, without disabled ones.
     pub(super) order: Vec<SkillLayer>,
-    /// Sorted by name.
+    /// The MCP servers, sorted by name.
     pub(super) servers: Vec<McpServerSpec>,
 }
 

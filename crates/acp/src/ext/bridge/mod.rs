@@ -172,7 +172,7 @@ bridge_methods! {
     }
 }
 
-/// Empty params.
+/// The params of a method without parameters.
 #[derive(Serialize, serde::Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct NoParams {}
