@@ -18,6 +18,12 @@ lint:
     cargo fmt --manifest-path fuzz/Cargo.toml --check
     cargo clippy --workspace --all-targets {{ all_peers }} -- -D warnings
     cargo run -p xtask -- tidy
+    cargo run -p xtask -- numbers
+
+# Spelling in sources and pages, and in pages also words that the style replaces. `pip install codespell` installs the program.
+spell:
+    git ls-files '*.md' '*.rs' '*.toml' ':!CHANGELOG.md' | xargs codespell --ignore-words .ci/spelling-exceptions
+    git ls-files 'docs/*.md' README.md CONTRIBUTING.md | xargs codespell --dictionary .ci/plain-words
 
 # Compile what `test` runs, and run nothing.
 build:
