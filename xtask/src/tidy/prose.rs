@@ -28,7 +28,7 @@ fn short_doc_lines(text: &str) -> Vec<usize> {
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     let is_doc = |at: usize| lines.get(at).is_some_and(|line| line.starts_with("///"));
     let is_short = |at: usize| {
-        let is_alone = !(at > 0 && is_doc(at - 1)) && !is_doc(at + 1);
+        let is_alone = !(is_doc(at + 1) || at > 0 && is_doc(at - 1));
         let words = lines[at].trim_start_matches('/').split_whitespace().count();
         is_doc(at) && is_alone && words <= SHORT_DOC_WORDS
     };
