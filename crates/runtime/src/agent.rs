@@ -33,7 +33,7 @@ pub trait Agent: Send + Sync + 'static {
 
     /// Works on one prompt until it is done.
     ///
-    /// An error fails the turn, except [`AgentError::Denied`], which ends it, and [`AgentError::Cancelled`].
+    /// An error fails the turn, except [`AgentError::Denied`] and [`AgentError::Unanswered`], which ends it, and [`AgentError::Cancelled`].
     /// The runtime settles calls and questions that are still open when this returns.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError>;
 }

@@ -132,7 +132,7 @@ impl Mailbox {
     }
 
     /// Queues a line without an event id. Drops it only if it is from a stale follow; call
-    /// [`Self::takes_other`] before.
+    /// [`Self::can_take_other`] before.
     pub(super) fn push_other(&mut self, stream: Option<FollowId>, other: NonEventLine) {
         if self.is_stale(stream) {
             return;

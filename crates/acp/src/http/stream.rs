@@ -55,7 +55,7 @@ pub(super) struct SseReader {
 pub(super) struct SseBatch {
     /// Frames, if there are any, in short parts.
     pub(super) frames: VecDeque<Bytes>,
-    /// The request to pass on to the connection; if it fails, call [`SseReader::not_followed`].
+    /// The request to pass on to the connection; if it fails, call [`SseReader::end_catch_up`].
     pub(super) refollow: Option<(RefollowRequest, RefollowReply)>,
 }
 

@@ -23,7 +23,7 @@
 //!   leaves before the answer to `session/load`.
 //! - A question leaves before the end of the call that it is about.
 //! - The answer to a request that steers a turn overtakes updates that wait to be written
-//!   ([`AnswerGates::behind_at_once`]), so steering does not wait for a slow reader. Updates that the
+//!   ([`AnswerGates::gate_behind_priority_answer`]), so steering does not wait for a slow reader. Updates that the
 //!   request causes stay behind it.
 //! - Nothing else overtakes. Sessions are independent of each other, and so are requests without a session.
 //!

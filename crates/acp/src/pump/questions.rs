@@ -111,7 +111,7 @@ impl ClientQuestions {
         }
     }
 
-    /// Whether the client to ask may have changed, for a task that is too busy to wait for [`Self::moved`].
+    /// Whether the client to ask may have changed, for a task that is too busy to wait for [`Self::wait_for_change`].
     pub(super) fn may_have_changed(&mut self) -> bool {
         self.control.has_changed() || self.late
     }

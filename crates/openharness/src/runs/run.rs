@@ -58,7 +58,7 @@ impl ActiveRun {
         }
     }
 
-    /// Folds an event in and returns whether the run is over. [`ActiveRun::ring`] notifies the waiting
+    /// Folds an event in and returns whether the run is over. [`ActiveRun::notify_waiters`] notifies the waiting
     /// requests.
     pub(super) fn apply(&self, envelope: &Envelope) -> bool {
         let mut fold = self.fold();

@@ -63,7 +63,7 @@ impl WakeListener {
         self.0.mark_unchanged();
     }
 
-    /// Waits for a wake-up since [`Self::listen`]; returns false when there will be none. Cancel safe.
+    /// Waits for a wake-up since [`Self::reset`]; returns false when there will be none. Cancel safe.
     pub(super) async fn wait_for_wake(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }

@@ -115,7 +115,7 @@ impl SharedSession {
     }
 
     /// Changes the roster; after it is written, the caller applies the effects with
-    /// [`SharedSession::amended`].
+    /// [`SharedSession::finish_amend`].
     pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
         let now = self.clock_reading();
         let mut kept = lock(&self.live.roster);

@@ -29,7 +29,7 @@ impl Observer {
     }
 
     /// Returns the event that announced an open call or an open request to a person, see
-    /// [`OpenTurn::announced`](harn_model::OpenTurn::announced).
+    /// [`OpenTurn::announcement_seq`](harn_model::OpenTurn::announcement_seq).
     #[must_use]
     pub fn announcement_seq(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let view = self.shared.view();

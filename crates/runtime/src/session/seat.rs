@@ -151,7 +151,8 @@ impl Seat {
         (here.map(|asked| SeatTerm(asked.term)), standing.at)
     }
 
-    /// Returns a watch that fires when [`Seat::asked`] may have changed since the seat was created. Each watcher has
+    /// Returns a watch that fires when [`Seat::answering_term`] may have changed since the seat was created. Each watcher
+    /// has
     /// its own.
     #[must_use]
     pub fn watch(&self) -> ControlWatch {
@@ -195,12 +196,12 @@ impl Seat {
         self.session.set_directories(additional).await;
     }
 
-    /// The same as [`Controller::skills_updated`].
+    /// The same as [`Controller::notify_skills_updated`].
     pub fn notify_skills_updated(&self) {
         self.session.notify_skills_updated();
     }
 
-    /// The same as [`Controller::routed`].
+    /// The same as [`Controller::record_route`].
     pub async fn record_route(&self, route: PermissionRoute) {
         self.session.record_route(route).await;
     }
@@ -220,7 +221,7 @@ impl Seat {
         self.session.respond(response, Some(term)).await
     }
 
-    /// The same as [`Controller::hitl_unavailable`], for a request that was sent here in this term.
+    /// The same as [`Controller::report_hitl_unavailable`], for a request that was sent here in this term.
     pub async fn report_hitl_unavailable(
         &self,
         request_id: &str,
@@ -233,7 +234,7 @@ impl Seat {
             .await;
     }
 
-    /// The same as [`Controller::hitl_declined`], for a request that was sent here in this term.
+    /// The same as [`Controller::decline_hitl`], for a request that was sent here in this term.
     pub async fn decline_hitl(&self, request_id: &str, term: SeatTerm) {
         let end = HitlEnd::declined();
         self.session

@@ -303,7 +303,7 @@ impl TurnContext {
     }
 
     /// Waits for more to do instead of returning: until the user sends a message, a reminder arrives, a host resumes
-    /// the agent, or [`IdleWait::until`] or [`IdleWait::every`] wakes it. Waiting costs nothing; hosts are notified
+    /// the agent, or [`IdleWait::wake_when`] or [`IdleWait::wake_after`] wakes it. Waiting costs nothing; hosts are notified
     /// that the agent is idle, at growing intervals.
     ///
     /// Concurrent waits of one agent count as one wait: the end of one ends all, and one of them receives the

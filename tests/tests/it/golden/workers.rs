@@ -24,7 +24,7 @@ fn retriggering_agent() -> ScriptedAgent {
     })
 }
 
-/// Returns the worker updates of a turn of [`retriggering`]; checks that a replay has the same.
+/// Returns the worker updates of a turn of [`retriggering_agent`]; checks that a replay has the same.
 async fn worker_updates(config: AcpConfig) -> (TestHub, Vec<Value>) {
     let test = TestHub::builder(retriggering_agent()).acp(config).build();
     let mut client = test.connect();
@@ -100,7 +100,7 @@ fn agent_with_writing_worker() -> ScriptedAgent {
     })
 }
 
-/// Plays a turn of [`reading_and_writing`] for a client with this `_meta.harn`, and checks that a call is
+/// Plays a turn of [`agent_with_writing_worker`] for a client with this `_meta.harn`, and checks that a call is
 /// announced before its permission request. Returns the updates of the worker's calls; a replay has the same.
 async fn play_and_collect_calls(name: &str, harn: Value) -> Vec<Value> {
     let test = TestHub::new(agent_with_writing_worker());

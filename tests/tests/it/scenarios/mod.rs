@@ -1,8 +1,8 @@
 //! One suite for every wire: the content of a conversation does not depend on its wire.
 //!
-//! A scenario is written once, against [`wire::Wire`], and compares with [`heard::Heard`]; only the file of a
+//! A scenario is written once, against [`wire::Wire`], and compares with [`turns::Heard`]; only the file of a
 //! wire knows its messages. To add a wire: a file in `wires/` with a client that implements `Wire` (and
-//! `Enter`, if it can open sessions of other wires) and folds its messages into `heard::Ear`; then a line
+//! `Enter`, if it can open sessions of other wires) and folds its messages into `turns::Ear`; then a line
 //! `suite!(…)` below, and one `meetings!` for each pair.
 
 mod agent_hub;

@@ -60,10 +60,10 @@ struct Turn {
     /// The texts by message id.
     said: Vec<(String, String)>,
     tools: Vec<(String, String, Ended)>,
-    /// The id of the open request, and whether [`Ear::news`] has returned it.
+    /// The id of the open request, and whether [`Ear::take_news`] has returned it.
     ask: Option<(String, bool)>,
     end: Option<End>,
-    /// Whether [`Ear::news`] has returned the end.
+    /// Whether [`Ear::take_news`] has returned the end.
     end_told: bool,
 }
 
