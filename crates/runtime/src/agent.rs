@@ -31,9 +31,11 @@ pub trait Agent: Send + Sync + 'static {
         AgentProfile::default()
     }
 
-    /// Works on one prompt until it is done.
+    /// Works on one prompt until it is done. A message that is left when this returns becomes the prompt of another call
+    /// in the same turn.
     ///
-    /// An error fails the turn, except [`AgentError::Denied`] and [`AgentError::Unanswered`], which ends it, and [`AgentError::Cancelled`].
+    /// An error fails the turn, except [`AgentError::Denied`] and [`AgentError::Unanswered`], which end it, and
+    /// [`AgentError::Cancelled`].
     /// The runtime settles calls and questions that are still open when this returns.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError>;
 }

@@ -152,8 +152,7 @@ impl Seat {
     }
 
     /// Returns a watch that fires when [`Seat::answering_term`] may have changed since the seat was created. Each watcher
-    /// has
-    /// its own.
+    /// has its own.
     #[must_use]
     pub fn watch(&self) -> ControlWatch {
         ControlWatch(self.standing.clone())
