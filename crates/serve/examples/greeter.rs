@@ -1,4 +1,4 @@
-//! A whole agent: counts the lines of README.md and asks before it notes them down.
+//! A whole agent: counts the lines of README.md and asks before it writes the number to NOTES.md.
 
 use harn_serve::{
     Agent, AgentError, Result, Seam, StopReason, ToolKind, TurnContext, acp_stdio, async_trait,
@@ -16,7 +16,7 @@ impl Agent for Greeter {
         cx.say(&count).await?;
         if cx.seam(Seam::PostToolDispatch).await?.is_empty() {
             let note = cx.tool("write_file").kind(ToolKind::Edit).path("NOTES.md");
-            let note = note.title("Write NOTES.md").ask().await?; // a refusal ends the turn, well
+            let note = note.title("Write NOTES.md").ask().await?; // a refusal ends the turn
             note.run(|host| host.write_text("NOTES.md", count)).await?;
             cx.say(" I wrote that down.").await?;
         }
