@@ -114,7 +114,7 @@ impl Disk {
 }
 
 impl PathProbe for Disk {
-    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry> {
         let Some(name) = path.file_name() else {
             return Ok(PathEntry::Dir);
         };
@@ -134,7 +134,7 @@ impl PathProbe for Disk {
         })
     }
 
-    fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
+    fn find_case_variant(&self, path: &Path) -> io::Result<Option<OsString>> {
         let lower = |path: &Path| path.to_string_lossy().to_lowercase();
         let wanted = lower(path);
         let twin = self.nodes.keys().find(|key| lower(key) == wanted);

@@ -17,11 +17,11 @@ fn check(text: &str) {
     let Ok(file) = GrantFile::parse("grants.toml", text) else {
         return;
     };
-    let written = file.text();
+    let written = file.to_text();
     let again = GrantFile::parse("grants.toml", &written);
     let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));
     assert_eq!(file, again, "{written}");
-    assert_eq!(written, again.text());
+    assert_eq!(written, again.to_text());
     for (grant, _) in &file.grants {
         assert!(!describe(grant).is_empty());
         let turned = with_effect(&with_effect(grant, GrantEffect::Deny), grant.effect);
@@ -58,11 +58,11 @@ fn files() -> Vec<Vec<u8>> {
             1_767_225_600_000 + place,
         );
         let grants = vec![entry.clone()];
-        files.push(GrantFile { grants }.text().into_bytes());
+        files.push(GrantFile { grants }.to_text().into_bytes());
         all.grants.push(entry);
     }
-    files.push(all.text().into_bytes());
+    files.push(all.to_text().into_bytes());
     // All of them twice: the same grant again is one grant.
-    files.push(all.text().repeat(2).into_bytes());
+    files.push(all.to_text().repeat(2).into_bytes());
     files
 }

@@ -8,7 +8,7 @@ use harn_fuzz::seeds;
 use harn_model::{GrantEffect, PolicyAction, SideEffectLevel, ToolKind};
 use harn_policy::{
     LocatedPath, PathEntry, PathProbe, Policy, PolicyCall, PolicyRule, RuleMatcher, SessionMode,
-    SessionRoots, ToolApprovalPolicy, locate, narrow,
+    SessionRoots, ToolApprovalPolicy, grant_for_call, locate,
     shell::{self, ShellLine},
 };
 use libfuzzer_sys::fuzz_target;
@@ -29,7 +29,7 @@ fn files() -> Vec<Vec<u8>> {
     for text in [POLICY, SHELL_POLICY] {
         let policy = ToolApprovalPolicy::from_toml("seed", text).expect("the policy of a table");
         files.push(text.to_owned());
-        files.push(policy.clone().tightening().to_toml());
+        files.push(policy.clone().with_only_tightens().to_toml());
         files.push(ToolApprovalPolicy::default().and(policy.clone()).to_toml());
         for rule in &policy.rules {
             let alone = ToolApprovalPolicy {
@@ -97,7 +97,7 @@ fn closed_variants(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
         rules: vec![nothing],
         ..ToolApprovalPolicy::default()
     };
-    let before = other.clone().tightening().and(policy.clone());
+    let before = other.clone().with_only_tightens().and(policy.clone());
     [listed, last, policy.clone().and(other), before]
 }
 
@@ -116,9 +116,9 @@ fn tighter_variants(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
             let rule = PolicyRule::new(PolicyAction::Deny, RuleMatcher::tool("r*"));
             policy.rules.insert(0, rule);
         }),
-        policy.clone().tightening(),
-        policy.clone().and(policy.clone().tightening()),
-        policy.clone().tightening().and(policy.clone()),
+        policy.clone().with_only_tightens(),
+        policy.clone().and(policy.clone().with_only_tightens()),
+        policy.clone().with_only_tightens().and(policy.clone()),
     ];
     // The calls of each rule denied: before all others, and after.
     for rule in policy.rules.iter().take(4) {
@@ -183,11 +183,11 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
             &[".git/hooks/x"],
         ] {
             calls.push(Owned {
-                paths: locate_path(paths),
+                paths: located(paths),
                 ..call("edit_file", Some(ToolKind::Edit))
             });
             calls.push(Owned {
-                paths: locate_path(paths),
+                paths: located(paths),
                 ..call("read_file", Some(ToolKind::Read))
             });
         }
@@ -204,7 +204,7 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
         }
         for effect in [GrantEffect::Allow, GrantEffect::Deny] {
             calls.push(Owned {
-                paths: locate_path(&["src/lib.rs"]),
+                paths: located(&["src/lib.rs"]),
                 granted: Some(effect),
                 ..call("edit_file", Some(ToolKind::Edit))
             });
@@ -227,7 +227,9 @@ fn decide(policy: &Policy, owned: &Owned) -> PolicyAction {
         agent: Some("worker"),
         grants: &[],
     };
-    let grant = owned.granted.and_then(|effect| narrow(&call, effect));
+    let grant = owned
+        .granted
+        .and_then(|effect| grant_for_call(&call, effect));
     let grants: Vec<_> = grant.into_iter().collect();
     call.grants = &grants;
     let decision = policy.decide(&call);
@@ -247,7 +249,7 @@ fn locate_path(path: &str) -> LocatedPath {
 struct Told;
 
 impl PathProbe for Told {
-    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+    fn read_entry(&self, path: &Path) -> io::Result<PathEntry> {
         Ok(match path.to_str() {
             Some("/" | "/w" | "/w/src" | "/etc") => PathEntry::Dir,
             _ => PathEntry::Absent,

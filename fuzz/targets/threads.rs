@@ -20,7 +20,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 });
 
 fuzz_target!(init: seeds::write(conversations()), |data: &[u8]| {
-    let expected = lines(data).iter().filter_map(answered).collect();
+    let expected = lines(data).iter().filter_map(expected_id).collect();
     let written = RUNTIME.block_on(serve(data.to_vec()));
     assert_eq!(count_answers(&written), count_ids(expected));
 });
