@@ -46,11 +46,7 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
-pub use activity::{
-    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, RenderedReminder, SkillCandidate,
-    SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
-    TranscriptProjected,
-};
+pub use activity::*;
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use approval_policy::{ApprovalLists, ApprovalPolicy};
 pub use bridge::{

@@ -3,10 +3,7 @@
 
 use std::io::{self, Write};
 
-use harn_model::{
-    AgentEvent, ContextEvent, DelegationEvent, DetailEvent, Envelope, EventFamily, Seq, Timestamp,
-    TurnId,
-};
+use harn_model::{AgentEvent, Envelope, Seq, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::{
     error::Category,
@@ -52,7 +49,7 @@ struct LineVersion {
 
 /// Appends the line of `envelope` to `buf`. After an error `buf` may contain part of a line.
 pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
-    if !is_finite(&envelope.event) {
+    if !envelope.event.has_finite_numbers() {
         // JSON has no such number; the `null` in its place would not be read back.
         return Err(invalid_input("an event holds a number that is not finite"));
     }
@@ -170,49 +167,6 @@ impl Formatter for DepthLimitedFormatter {
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth -= 1;
         writer.write_all(b"}")
-    }
-}
-
-/// Whether every typed number of the event exists in JSON. (Untyped values cannot contain others.)
-fn is_finite(event: &AgentEvent) -> bool {
-    match event.family() {
-        EventFamily::Context(ContextEvent::Usage(usage)) => {
-            usage.cost.as_ref().is_none_or(|c| c.amount.is_finite())
-        }
-        EventFamily::Detail(DetailEvent::SkillMatched(matched)) => {
-            matched.candidates.iter().all(|c| c.score.is_finite())
-        }
-        EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
-            let dollars = handoff.budget_remaining.as_ref().and_then(|b| b.dollars);
-            let numbers = [handoff.confidence, dollars];
-            numbers.into_iter().flatten().all(f64::is_finite)
-        }
-        // No floating-point field.
-        EventFamily::Context(ContextEvent::TranscriptCompacted(_))
-        | EventFamily::Detail(
-            DetailEvent::Log(_)
-            | DetailEvent::FsWatch { .. }
-            | DetailEvent::SkillScopeTools { .. }
-            | DetailEvent::SkillNarrow(_)
-            | DetailEvent::ToolSearchQuery(_)
-            | DetailEvent::ToolSearchResult(_)
-            | DetailEvent::TranscriptProjected(_),
-        )
-        | EventFamily::Delegation(
-            DelegationEvent::WorkerUpdate(_) | DelegationEvent::WorkerCall(_),
-        )
-        | EventFamily::Message(_)
-        | EventFamily::Turn(_)
-        | EventFamily::Tool(_)
-        | EventFamily::Permission(_)
-        | EventFamily::Record(_)
-        | EventFamily::Question(_)
-        | EventFamily::Report(_)
-        | EventFamily::Composition(_)
-        | EventFamily::Skill(_)
-        | EventFamily::Steering(_)
-        | EventFamily::Session(_)
-        | EventFamily::Setting(_) => true,
     }
 }
 

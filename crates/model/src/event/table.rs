@@ -305,3 +305,49 @@ agent_events! {
         } => "session_closed", Runtime("whoever closes the session writes it"), Synced, alone, as_is, PASSES;
     }
 }
+
+impl AgentEvent {
+    /// Returns whether every typed number of the event exists in JSON. (Untyped values cannot contain others.)
+    #[must_use]
+    pub fn has_finite_numbers(&self) -> bool {
+        match self.family() {
+            EventFamily::Context(ContextEvent::Usage(usage)) => {
+                usage.cost.as_ref().is_none_or(|c| c.amount.is_finite())
+            }
+            EventFamily::Detail(DetailEvent::SkillMatched(matched)) => {
+                matched.candidates.iter().all(|c| c.score.is_finite())
+            }
+            EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
+                let dollars = handoff.budget_remaining.as_ref().and_then(|b| b.dollars);
+                let numbers = [handoff.confidence, dollars];
+                numbers.into_iter().flatten().all(f64::is_finite)
+            }
+            // No floating-point field.
+            EventFamily::Context(ContextEvent::TranscriptCompacted(_))
+            | EventFamily::Detail(
+                DetailEvent::Log(_)
+                | DetailEvent::FsWatch { .. }
+                | DetailEvent::SkillScopeTools { .. }
+                | DetailEvent::SkillNarrow(_)
+                | DetailEvent::ToolSearchQuery(_)
+                | DetailEvent::ToolSearchResult(_)
+                | DetailEvent::TranscriptProjected(_),
+            )
+            | EventFamily::Delegation(
+                DelegationEvent::WorkerUpdate(_) | DelegationEvent::WorkerCall(_),
+            )
+            | EventFamily::Message(_)
+            | EventFamily::Turn(_)
+            | EventFamily::Tool(_)
+            | EventFamily::Permission(_)
+            | EventFamily::Record(_)
+            | EventFamily::Question(_)
+            | EventFamily::Report(_)
+            | EventFamily::Composition(_)
+            | EventFamily::Skill(_)
+            | EventFamily::Steering(_)
+            | EventFamily::Session(_)
+            | EventFamily::Setting(_) => true,
+        }
+    }
+}

@@ -114,14 +114,9 @@ impl AgentActivity {
                 let body = non_blank(&fields.reminder.body)?;
                 Self::Note(join_title("to keep in mind", body))
             }
-            // The rest is for hosts that keep records: searches for tools, prompts, clients.
-            CarriedUpdate::Log(_)
-            | CarriedUpdate::HitlResolved(_)
-            | CarriedUpdate::LiveSessionClient(_)
-            | CarriedUpdate::SkillScopeTools(_)
-            | CarriedUpdate::ToolSearchQuery(_)
-            | CarriedUpdate::ToolSearchResult(_)
-            | CarriedUpdate::TranscriptProjected(_) => return None,
+            // The rest is for hosts that keep records: searches for tools, prompts, clients. A new update is
+            // among them until the terminal has a text for it.
+            _ => return None,
         })
     }
 

@@ -1,4 +1,4 @@
-//! The vendor fields of each extension update, taken from the model's records.
+//! The table of extension updates: the name of each, and its vendor fields, taken from the model's records.
 //!
 //! Keys are camelCase; records that hosts receive unchanged keep snake_case.
 
@@ -10,9 +10,56 @@ use harn_model::{
     ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected, WorkerEvent,
     WorkerMetadata, WorkerStatus, WorkerUpdate,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ext::lend::{RecordCow, wire_fields};
+use super::ExtensionFields;
+use crate::{
+    JsonSchema,
+    ext::{
+        HarnMeta,
+        lend::{RecordCow, wire_fields},
+    },
+};
+
+extension_updates! {
+    /// The agent made an artifact.
+    Artifact = "artifact" { ArtifactFields }
+    /// Watched files changed.
+    FsWatch = "fs_watch" { FsWatchFields }
+    /// An agent or worker handed over work.
+    Handoff = "handoff" { HandoffFields }
+    /// The agent asks a person.
+    HitlRequest = "hitl_request" { HitlRequestFields }
+    /// The question to a person is settled.
+    HitlResolved = "hitl_resolved" { HitlResolvedFields }
+    /// A client attached, detached, took control or sent a heartbeat.
+    LiveSessionClient = "live_session_client" { LiveClientFields }
+    /// A line for the host's log.
+    Log = "log" { LogFields }
+    /// The agent reports progress.
+    Progress = "progress" { ProgressFields }
+    /// A reminder was rendered into a prompt.
+    ReminderEmitted = "reminder_emitted" { ReminderFields }
+    /// A skill became active.
+    SkillActivated = "skill_activated" { SkillActivatedFields }
+    /// A skill became inactive.
+    SkillDeactivated = "skill_deactivated" { SkillDeactivatedFields }
+    /// The set of available tools was narrowed.
+    SkillNarrow = "skill_narrow" { SkillNarrowFields }
+    /// A skill restricts the available tools.
+    SkillScopeTools = "skill_scope_tools" { SkillScopeFields }
+    /// The agent searched its tools.
+    ToolSearchQuery = "tool_search_query" { ToolSearchQueryFields }
+    /// The tool search ended.
+    ToolSearchResult = "tool_search_result" { ToolSearchResultFields }
+    /// A compaction replaced older messages.
+    TranscriptCompacted = "transcript_compacted" { CompactedFields }
+    /// A prompt was built from part of the transcript.
+    TranscriptProjected = "transcript_projected" { ProjectedFields }
+    /// A worker changed state.
+    WorkerUpdate = "worker_update" { WorkerFields }
+}
 
 /// Declares the fields of updates. Our own clients accept an update that lacks fields of `with_defaults`.
 macro_rules! update_fields {

@@ -1,16 +1,7 @@
 //! The extension updates: own discriminators, with every vendor field under `_meta.harn`.
 //!
-//! One table defines the advertised names, the updates of the profile `harn`, and the same data on the
-//! carrier of the profile `meta`.
-
-mod fields;
-
-use crate::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-pub use fields::*;
-
-use super::HarnMeta;
+//! One table, in `fields.rs`, defines the advertised names, the updates of the profile `harn`, and the same data on
+//! the carrier of the profile `meta`. This file generates their types.
 
 macro_rules! extension_updates {
     ($($(#[$doc:meta])* $variant:ident = $name:literal { $fields:ident })*) => {
@@ -95,44 +86,9 @@ macro_rules! extension_updates {
     };
 }
 
-extension_updates! {
-    /// The agent made an artifact.
-    Artifact = "artifact" { ArtifactFields }
-    /// Watched files changed.
-    FsWatch = "fs_watch" { FsWatchFields }
-    /// An agent or worker handed over work.
-    Handoff = "handoff" { HandoffFields }
-    /// The agent asks a person.
-    HitlRequest = "hitl_request" { HitlRequestFields }
-    /// The question to a person is settled.
-    HitlResolved = "hitl_resolved" { HitlResolvedFields }
-    /// A client attached, detached, took control or sent a heartbeat.
-    LiveSessionClient = "live_session_client" { LiveClientFields }
-    /// A line for the host's log.
-    Log = "log" { LogFields }
-    /// The agent reports progress.
-    Progress = "progress" { ProgressFields }
-    /// A reminder was rendered into a prompt.
-    ReminderEmitted = "reminder_emitted" { ReminderFields }
-    /// A skill became active.
-    SkillActivated = "skill_activated" { SkillActivatedFields }
-    /// A skill became inactive.
-    SkillDeactivated = "skill_deactivated" { SkillDeactivatedFields }
-    /// The set of available tools was narrowed.
-    SkillNarrow = "skill_narrow" { SkillNarrowFields }
-    /// A skill restricts the available tools.
-    SkillScopeTools = "skill_scope_tools" { SkillScopeFields }
-    /// The agent searched its tools.
-    ToolSearchQuery = "tool_search_query" { ToolSearchQueryFields }
-    /// The tool search ended.
-    ToolSearchResult = "tool_search_result" { ToolSearchResultFields }
-    /// A compaction replaced older messages.
-    TranscriptCompacted = "transcript_compacted" { CompactedFields }
-    /// A prompt was built from part of the transcript.
-    TranscriptProjected = "transcript_projected" { ProjectedFields }
-    /// A worker changed state.
-    WorkerUpdate = "worker_update" { WorkerFields }
-}
+mod fields;
+
+pub use fields::*;
 
 /// The fields of an extension update, and its two forms on the wire.
 pub(crate) trait ExtensionFields<'a>: Sized {
