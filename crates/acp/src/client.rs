@@ -27,13 +27,11 @@ pub const LIVE_SESSION_CLIENT: &str =
     crate::ext::update::ExtensionUpdateKind::LiveSessionClient.name();
 
 /// Returns the vendor data of a `_meta`.
-#[must_use]
 pub fn vendor_data<'m, T: Deserialize<'m>>(meta: Option<&'m Map<String, Value>>) -> Option<T> {
     T::deserialize(meta?.get(VENDOR)?).ok()
 }
 
 /// Creates a `_meta` with vendor data.
-#[must_use]
 pub fn vendor_meta(data: impl Serialize) -> Map<String, Value> {
     // Clients send strings and flags, which always serialize.
     let data = serde_json::to_value(data).unwrap_or_default();
@@ -41,7 +39,6 @@ pub fn vendor_meta(data: impl Serialize) -> Map<String, Value> {
 }
 
 /// Decodes an extension update, under its own name or carried by a `session_info_update`.
-#[must_use]
 pub fn extension_update(update: &Value) -> Option<CarriedUpdate<'static>> {
     match update.get("sessionUpdate")?.as_str()? {
         "session_info_update" => vendor_data(update.get("_meta")?.as_object()),

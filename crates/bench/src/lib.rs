@@ -15,7 +15,6 @@ const _: () = assert!(FORTY.len() == 40);
 const MESSAGE: &str = "msg_mubbs7i80";
 
 /// Returns one `agent_message_chunk` of [`FORTY`], built as an agent on the SDK builds it.
-#[must_use]
 pub fn text_update(session: &SessionId) -> SessionNotification {
     SessionNotification::new(
         session.clone(),
@@ -28,7 +27,6 @@ pub fn text_update(session: &SessionId) -> SessionNotification {
 
 /// Returns a request for permission to write a note, as an agent on the SDK sends it: the request of
 /// `harn-serve` without its extensions.
-#[must_use]
 pub fn permission_request(session: &SessionId, place: u64) -> RequestPermissionRequest {
     let fields = ToolCallUpdateFields::new()
         .title("Write notes.txt".to_owned())

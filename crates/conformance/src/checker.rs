@@ -41,13 +41,11 @@ pub struct Checker {
 
 impl Checker {
     /// Creates a checker for one recording.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Creates a checker for unrelated messages. It applies no rule about order or about what was advertised.
-    #[must_use]
     pub fn for_lone_messages() -> Self {
         Self {
             lone: true,
@@ -56,7 +54,6 @@ impl Checker {
     }
 
     /// Returns the number of messages so far, including unreadable ones.
-    #[must_use]
     pub fn messages(&self) -> usize {
         self.messages
     }

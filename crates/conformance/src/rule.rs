@@ -18,13 +18,11 @@ macro_rules! rules {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the name that reports use; it is stable.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// Returns the requirement as a sentence.
-            #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }

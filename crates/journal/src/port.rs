@@ -202,7 +202,6 @@ pub struct ReadCursor {
 
 impl ReadCursor {
     /// Builds a cursor after an event, with unknown offset.
-    #[must_use]
     pub fn starting_after(after: Seq) -> Self {
         Self {
             after,

@@ -62,7 +62,6 @@ pub struct ClientQuotas<K> {
 
 impl<K: Eq + Hash + Clone> ClientQuotas<K> {
     /// Creates this many slots.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -87,7 +86,6 @@ impl<K: Eq + Hash + Clone> ClientQuotas<K> {
 
 impl ClientSlot {
     /// Returns the pause after a write, for this number of clients.
-    #[must_use]
     pub fn write_pause(&self) -> Duration {
         self.crowd.write_pause()
     }
@@ -111,7 +109,6 @@ impl RateAllowance {
     const SECONDS: f64 = 2.0;
 
     /// Allows this many messages in a second, on average.
-    #[must_use]
     pub fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second);
         Self {

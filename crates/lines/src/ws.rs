@@ -27,7 +27,6 @@ pub const FRAME_BYTES: usize = 4 * 1024;
 const READ_BYTES: usize = 4 * 1024;
 
 /// Returns the buffer sizes of a socket whose client may send messages of at most `message_bytes`.
-#[must_use]
 pub fn socket_config(message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)

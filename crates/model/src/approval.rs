@@ -99,7 +99,6 @@ struct ReceiptUndo {
 
 impl ApprovalRequest {
     /// Builds the request for a tool call that waits in `session`.
-    #[must_use]
     pub fn from_permission_asked(session: &SessionId, ask: &PermissionAsked) -> Self {
         let call = &ask.tool_call;
         let mutation = call.audit.as_deref();

@@ -19,7 +19,6 @@ pub enum ApprovalPolicy {
 
 impl ApprovalPolicy {
     /// Whether the record omits the key.
-    #[must_use]
     pub fn is_omitted(&self) -> bool {
         *self == Self::Omitted
     }
@@ -56,7 +55,6 @@ impl ApprovalLists {
     pub const NOTHING: &'static str = "<nothing>";
 
     /// Returns the strictest lists, in place of lists of `bytes` bytes.
-    #[must_use]
     pub fn deny_all(bytes: usize) -> Self {
         Self {
             auto_approve: nothing(),

@@ -27,7 +27,6 @@ pub struct HostCapabilities(pub BTreeMap<String, BTreeSet<String>>);
 
 impl HostCapabilities {
     /// Whether the host has an operation, such as `process` and `list_shells`.
-    #[must_use]
     pub fn has(&self, capability: &str, operation: &str) -> bool {
         let operations = self.0.get(capability);
         operations.is_some_and(|operations| operations.contains(operation))

@@ -39,7 +39,6 @@ pub enum ToolSource {
 
 impl ToolSource {
     /// Returns the executor that calls of such a tool report.
-    #[must_use]
     pub fn executor(&self) -> ToolExecutor {
         match self {
             // The tools of a skill run in this process.

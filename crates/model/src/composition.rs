@@ -203,7 +203,6 @@ fn read_only() -> SideEffectLevel {
 }
 
 /// Returns `sha256:` and the digest, in hex, of the domain, the language and the snippet, NUL between them.
-#[must_use]
 pub fn snippet_hash(language: &str, snippet: &str) -> String {
     let domain = b"harn.composition.snippet.v1";
     let hash = hash::sha256(&[domain, language.as_bytes(), snippet.as_bytes()]);
@@ -212,7 +211,6 @@ pub fn snippet_hash(language: &str, snippet: &str) -> String {
 
 /// Returns `sha256:` and the digest, in hex, of the domain and the manifest as compact JSON with sorted keys, NUL
 /// between them.
-#[must_use]
 pub fn binding_manifest_hash(manifest: &Value) -> String {
     let mut canonical = manifest.clone();
     canonical.sort_all_objects();

@@ -41,7 +41,6 @@ impl ContentBlock {
     }
 
     /// Returns the name of this kind of block for error messages.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
@@ -53,7 +52,6 @@ impl ContentBlock {
     }
 
     /// Returns the approximate number of bytes that this block keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         match self {
             Self::Text { text } => text.len(),
@@ -104,7 +102,6 @@ pub struct ResourceLink {
 }
 
 /// Returns the texts of the blocks, joined by line breaks: texts, embedded text resources and addresses of links.
-#[must_use]
 pub fn plain_text(blocks: &[ContentBlock]) -> String {
     let mut out = String::new();
     for block in blocks {

@@ -18,7 +18,6 @@ pub struct Actor {
 
 impl Actor {
     /// Whether it may change everything that is pending.
-    #[must_use]
     pub fn is_host_owner(&self) -> bool {
         self.role == "host_owner"
     }
@@ -88,7 +87,6 @@ pub enum ControlStatus {
 
 impl ControlResult {
     /// Returns the status of a control of the kind `of` with this result.
-    #[must_use]
     pub fn status(self, of: ControlKind) -> ControlStatus {
         match self {
             Self::Accepted | Self::Revoked | Self::Replaced | Self::Cancelled => {
@@ -109,7 +107,6 @@ impl ControlResult {
     }
 
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -162,7 +159,6 @@ pub struct ControlOutcome {
 
 impl ControlOutcome {
     /// Returns the status of the control.
-    #[must_use]
     pub fn status(&self) -> ControlStatus {
         self.result.status(self.control)
     }

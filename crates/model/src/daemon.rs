@@ -48,7 +48,6 @@ pub enum WakeReason {
 
 impl WakeReason {
     /// Whether the cause is an event, not only elapsed time.
-    #[must_use]
     pub fn is_activity(self) -> bool {
         match self {
             Self::Message | Self::Resume | Self::Watch | Self::Reminder => true,
@@ -74,7 +73,6 @@ pub struct IdleDaemon {
 pub const BACKOFF_MS: [u64; 4] = [100, 500, 1000, 2000];
 
 /// Returns the pause after this one.
-#[must_use]
 pub fn next_backoff(backoff_ms: u64) -> u64 {
     let [.., longest] = BACKOFF_MS;
     let longer = BACKOFF_MS.into_iter().find(|pause| *pause > backoff_ms);
@@ -82,7 +80,6 @@ pub fn next_backoff(backoff_ms: u64) -> u64 {
 }
 
 /// Returns the current pause after waiting `elapsed_ms`, if the first pause was `backoff_ms`.
-#[must_use]
 pub fn backoff_after(backoff_ms: u64, elapsed_ms: u64) -> u64 {
     let [.., longest] = BACKOFF_MS;
     let (mut pause, mut left) = (backoff_ms, elapsed_ms);

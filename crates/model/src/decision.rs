@@ -210,7 +210,6 @@ pub struct WorkspacePathInfo {
 
 impl WorkspacePathInfo {
     /// Returns the path as a person sees it.
-    #[must_use]
     pub fn display(&self) -> &str {
         let known = self.workspace_path.as_deref().or(self.host_path.as_deref());
         known.unwrap_or(&self.normalized)

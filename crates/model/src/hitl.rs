@@ -24,7 +24,6 @@ pub enum HitlKind {
 
 impl HitlKind {
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Question => "question",
@@ -41,7 +40,6 @@ impl HitlKind {
     }
 
     /// Returns the kind of the question with this id; none if the id has another form.
-    #[must_use]
     pub fn from_request_id(id: &str) -> Option<Self> {
         let all = [
             Self::Question,
@@ -125,21 +123,18 @@ struct HitlRequestPayload<'a> {
 }
 
 /// Whether two names of reviewers are equal, ignoring case and surrounding space.
-#[must_use]
 pub fn is_same_reviewer(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.trim().to_lowercase();
     letters(one) == letters(other)
 }
 
 /// Returns the subject from the payload of the event: each kind has its own key for it.
-#[must_use]
 pub fn hitl_subject(payload: &Value) -> Option<&str> {
     let mut names = ["prompt", "action", "reason"].into_iter();
     names.find_map(|name| payload.get(name)?.as_str())
 }
 
 /// [`HitlRequest::headline`] from the payload of its event.
-#[must_use]
 pub fn hitl_headline(kind: HitlKind, payload: &Value) -> String {
     let subject = match kind {
         HitlKind::Question => "prompt",
@@ -176,14 +171,12 @@ fn format_headline(
 
 impl HitlRequest {
     /// Whether a reviewer of this name may decide.
-    #[must_use]
     pub fn may_decide(&self, name: &str) -> bool {
         let mut named = self.reviewers.iter();
         self.reviewers.is_empty() || named.any(|reviewer| is_same_reviewer(reviewer, name))
     }
 
     /// Returns the payload for its event and for hosts.
-    #[must_use]
     pub fn payload(&self) -> Value {
         let subject = |kinds: &[HitlKind]| kinds.contains(&self.kind).then_some(&*self.subject);
         let approval = self.approval.as_deref();
@@ -206,14 +199,12 @@ impl HitlRequest {
     }
 
     /// Returns the question in one line.
-    #[must_use]
     pub fn headline(&self) -> String {
         let worker = self.lineage.last().map(|worker| &*worker.worker_name);
         format_headline(self.kind, &self.subject, self.to.as_deref(), worker)
     }
 
     /// Returns the details to read before answering: explanation, exact arguments and references.
-    #[must_use]
     pub fn particulars(&self) -> Option<String> {
         let approval = self.approval.as_deref();
         let args = approval.map(|approval| &approval.args);
@@ -229,7 +220,6 @@ impl HitlRequest {
     }
 
     /// Returns headline and particulars as text, for hosts that show nothing else.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.headline();
         if let Some(particulars) = self.particulars() {

@@ -23,7 +23,6 @@ macro_rules! id {
             }
 
             /// The id as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -64,7 +64,6 @@ pub struct LiveAuthor {
 
 impl LiveAuthor {
     /// Builds the author record of the controller, the only client that sends messages to the agent.
-    #[must_use]
     pub fn controller(client_id: impl Into<String>, metadata: Value) -> Self {
         Self {
             client_id: client_id.into(),

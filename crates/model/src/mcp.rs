@@ -48,7 +48,6 @@ impl Secret {
     }
 
     /// Returns the value, for its intended recipient only.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -92,7 +91,6 @@ pub enum McpState {
 
 impl McpState {
     /// Whether there is nothing to wait for: its tools are available, or will not be soon.
-    #[must_use]
     pub fn is_settled(self) -> bool {
         match self {
             Self::Connecting => false,

@@ -102,7 +102,6 @@ impl OpenTurn {
 
     /// Returns the event that announced an open call or an open question to a person. The session announces a
     /// worker's call again before it asks about it; without `of_workers`, that second announcement counts.
-    #[must_use]
     pub fn announcement_seq(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let call = self.calls.get(id).map(|call| call.seq);
         let of_worker = || match (self.worker_calls.get(id)?, of_workers) {

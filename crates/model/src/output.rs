@@ -30,13 +30,11 @@ impl CommandOutput {
     }
 
     /// Whether output is missing before the end of the text.
-    #[must_use]
     pub fn is_partial(&self) -> bool {
         self.start > 0 || self.incomplete
     }
 
     /// Returns the text as a code block of Markdown, for readers that would read a star in it as emphasis.
-    #[must_use]
     pub fn to_markdown(&self) -> String {
         if self.text.is_empty() {
             return "No output.\n".to_owned();
@@ -53,7 +51,6 @@ impl CommandOutput {
 }
 
 /// Returns the backticks that open and close a code block around a text: nothing in the text closes the block.
-#[must_use]
 pub fn code_fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     "`".repeat(longest.unwrap_or_default().max(2) + 1)
@@ -73,7 +70,6 @@ pub struct OutputText {
 
 impl OutputText {
     /// An empty text that never exceeds `limit` bytes.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
             text: String::new(),
@@ -115,13 +111,11 @@ impl OutputText {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether the beginning was dropped, because the text exceeded its limit.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }

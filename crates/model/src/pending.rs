@@ -26,7 +26,6 @@ pub enum DeliveryMode {
 
 impl DeliveryMode {
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InterruptImmediate => "interrupt_immediate",
@@ -95,7 +94,6 @@ pub enum PendingChange {
 
 impl PendingChange {
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         match self {
             Self::MessageQueued(message) => weigh(&message.content),
@@ -121,7 +119,6 @@ pub enum PendingDelivery {
 
 impl PendingDelivery {
     /// When it is delivered.
-    #[must_use]
     pub fn mode(&self) -> DeliveryMode {
         match self {
             Self::Message(message) => message.mode,
@@ -165,31 +162,26 @@ pub struct PendingQueue {
 
 impl PendingQueue {
     /// Returns the number of entries.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether the queue is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Returns the approximate number of bytes that the entries keep in memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Returns all entries, in order of arrival.
-    #[must_use]
     pub fn entries_in_order(&self) -> Vec<PendingDelivery> {
         sort_by_arrival(self.rows.iter().collect())
     }
 
     /// Returns the entries of these modes, in order of arrival.
-    #[must_use]
     pub fn entries_with_modes(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let both = [PendingKind::Message, PendingKind::Reminder];
         let sorts = modes.iter().flat_map(|mode| both.map(|kind| (*mode, kind)));
@@ -201,7 +193,6 @@ impl PendingQueue {
     }
 
     /// Returns the reminders of these modes, in order of arrival.
-    #[must_use]
     pub fn reminders_with_modes(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
         let rows = rows.flat_map(|mode| self.entries_with(*mode, PendingKind::Reminder));
@@ -209,7 +200,6 @@ impl PendingQueue {
     }
 
     /// Returns the reminders of these modes and their oldest message, in order of arrival.
-    #[must_use]
     pub fn reminders_and_first_message(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
         let rows = rows.flat_map(|mode| self.entries_with(*mode, PendingKind::Reminder));
@@ -217,13 +207,11 @@ impl PendingQueue {
     }
 
     /// Returns the oldest message of this mode.
-    #[must_use]
     pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
         self.first_message_with_modes(&[mode])
     }
 
     /// Returns the oldest message of these modes.
-    #[must_use]
     pub fn first_message_with_modes(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
         match self.oldest_message(modes)?.1 {
             PendingDelivery::Message(message) => Some(message.clone()),
@@ -248,7 +236,6 @@ impl PendingQueue {
     }
 
     /// Returns a message that waits.
-    #[must_use]
     pub fn message(&self, id: &MessageId) -> Option<&Arc<PendingMessage>> {
         match self.rows.get(self.messages.get(id)?)? {
             PendingDelivery::Message(message) => Some(message),
@@ -257,7 +244,6 @@ impl PendingQueue {
     }
 
     /// Returns a reminder that waits.
-    #[must_use]
     pub fn reminder(&self, id: &str) -> Option<&Arc<PendingReminder>> {
         match self.rows.get(self.reminders.get(id)?)? {
             PendingDelivery::Reminder(reminder) => Some(reminder),

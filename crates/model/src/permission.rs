@@ -60,14 +60,12 @@ impl PermissionAsked {
     }
 
     /// Returns the paths that the call declares.
-    #[must_use]
     pub fn paths(&self) -> &[WorkspacePathInfo] {
         let receipt = self.policy_decision.as_ref();
         receipt.map_or(&[], |receipt| &receipt.context.paths)
     }
 
     /// Returns the command that the call would run, as a person reads it.
-    #[must_use]
     pub fn command(&self) -> Option<&str> {
         let call = &self.tool_call;
         let judged = self.judged.line.as_deref();
@@ -78,7 +76,6 @@ impl PermissionAsked {
     }
 
     /// Returns the paths that the call declares, as a person reads them.
-    #[must_use]
     pub fn shown_paths(&self) -> Vec<&str> {
         match &self.judged.paths[..] {
             [] => self
@@ -91,7 +88,6 @@ impl PermissionAsked {
     }
 
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         const RECEIPT: usize = 512;
         let line = self.judged.line.as_ref().map_or(0, String::len);
@@ -113,7 +109,6 @@ pub struct JudgedAct {
 
 impl JudgedAct {
     /// Whether there is neither a command nor a path.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.line.is_none() && self.paths.is_empty()
     }
@@ -164,7 +159,6 @@ pub enum PermissionOptionKind {
 
 impl PermissionOptionKind {
     /// Whether choosing it lets the call run.
-    #[must_use]
     pub fn allows(self) -> bool {
         match self {
             Self::AllowOnce | Self::AllowAlways => true,
@@ -227,7 +221,6 @@ pub enum Decision {
 
 impl Decision {
     /// Whether the call may run.
-    #[must_use]
     pub fn allows(&self) -> bool {
         match self {
             Self::Allowed { .. } => true,
@@ -258,7 +251,6 @@ pub struct PermissionRecord {
 
 impl PermissionRecord {
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         const RECEIPT: usize = 512;
         value_weight(&self.arguments) + self.reason.len() + RECEIPT

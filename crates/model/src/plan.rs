@@ -19,7 +19,6 @@ pub enum Plan {
 impl Plan {
     /// Returns the entries, which every host can show. Blank steps of a document are omitted; a document with no
     /// step becomes one entry with its summary.
-    #[must_use]
     pub fn entries(&self) -> Vec<PlanEntry> {
         match self {
             Self::Entries(entries) => entries.clone(),

@@ -6,25 +6,21 @@ impl Principal {
     const OWNER: &'static str = "owner";
 
     /// Returns the user who runs the process. A session that records no principal is the owner's.
-    #[must_use]
     pub fn owner() -> Self {
         Self::new(Self::OWNER)
     }
 
     /// Whether it is the user who runs the process.
-    #[must_use]
     pub fn is_owner(&self) -> bool {
         self.as_str() == Self::OWNER
     }
 
     /// Returns the name that a session records: none for the owner.
-    #[must_use]
     pub fn recorded_name(&self) -> Option<String> {
         (!self.is_owner()).then(|| self.as_str().to_owned())
     }
 
     /// Whether a session with this record belongs to the principal.
-    #[must_use]
     pub fn owns(&self, recorded: Option<&str>) -> bool {
         recorded.unwrap_or(Self::OWNER) == self.as_str()
     }

@@ -67,7 +67,6 @@ impl SystemReminder {
     }
 
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         const FACTS: usize = 256;
         let names = [&self.dedupe_key, &self.originating_agent_id];
@@ -80,7 +79,6 @@ impl SystemReminder {
 
     /// Returns the copy that a worker receives, or none: `Session` reaches the workers of the session, `All` also
     /// the workers below them.
-    #[must_use]
     pub fn copy_for_worker(&self, session: &str) -> Option<Self> {
         let passed_on = match self.propagate {
             ReminderPropagation::All => true,
@@ -96,7 +94,6 @@ impl SystemReminder {
     }
 
     /// Returns the record of its rendering.
-    #[must_use]
     pub fn to_rendered(&self) -> RenderedReminder {
         RenderedReminder {
             reminder_id: self.id.clone(),
@@ -143,7 +140,6 @@ pub enum RoleHint {
 
 impl RoleHint {
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -154,7 +150,6 @@ impl RoleHint {
     }
 
     /// Returns the role that it is rendered in.
-    #[must_use]
     pub fn rendered_role(self) -> &'static str {
         match self {
             Self::System | Self::EphemeralCache => "system",
@@ -183,7 +178,6 @@ pub enum ReminderSource {
 
 impl ReminderSource {
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StdlibProvider => "stdlib_provider",
@@ -286,31 +280,26 @@ impl ActiveReminders {
     }
 
     /// Returns the number of reminders.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Returns the approximate number of bytes that they keep in memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Returns the reminder with this id.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&ActiveReminder> {
         self.rows.get(self.ids.get(id)?)
     }
 
     /// Whether a reminder with this id is active.
-    #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         self.ids.contains_key(id)
     }
@@ -371,7 +360,6 @@ impl ActiveReminders {
     }
 
     /// Returns the changes of all active reminders when a turn has passed.
-    #[must_use]
     pub fn changes_after_turn(&self) -> Vec<ReminderChange> {
         let mortal = |active: &ActiveReminder| active.reminder.ttl_turns.is_some();
         let mut changes = Vec::new();
@@ -385,7 +373,6 @@ impl ActiveReminders {
 
     /// Returns the changes when the transcript is compacted: all reminders age, and only those with
     /// `preserve_on_compact` stay.
-    #[must_use]
     pub fn changes_after_compaction(&self) -> Vec<ReminderChange> {
         let mut changes = self.changes_after_turn();
         let left = self.iter().filter(|it| !it.is_in_its_last_turn());
@@ -413,7 +400,6 @@ pub struct ComingReminders<'a> {
 
 impl<'a> ComingReminders<'a> {
     /// Starts with no new reminder.
-    #[must_use]
     pub fn new(active: &'a ActiveReminders) -> Self {
         Self {
             active,
@@ -452,7 +438,6 @@ impl<'a> ComingReminders<'a> {
     }
 
     /// Whether a reminder with this id is active now.
-    #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         !self.gone.contains(id) && (self.came.contains(id) || self.active.contains(id))
     }

@@ -171,7 +171,6 @@ pub enum InvocationShell {
 
 impl InvocationShell {
     /// Returns the description, if there is one.
-    #[must_use]
     pub fn description(&self) -> Option<&SystemShell> {
         match self {
             Self::Described(shell) => Some(shell),

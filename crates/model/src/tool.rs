@@ -35,7 +35,6 @@ pub enum ToolKind {
 
 impl ToolKind {
     /// Whether a tool of this kind does not change the workspace.
-    #[must_use]
     pub fn is_read_only(self) -> bool {
         match self {
             Self::Read | Self::Search | Self::Think | Self::Fetch => true,
@@ -61,7 +60,6 @@ pub enum ToolCallStatus {
 
 impl ToolCallStatus {
     /// Whether the call has ended.
-    #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
     }
@@ -175,7 +173,6 @@ impl ToolContent {
     }
 
     /// Returns the output of a command, if this is one.
-    #[must_use]
     pub fn command_output(&self) -> Option<&CommandOutput> {
         match self {
             Self::Output(output) => Some(output),
@@ -184,7 +181,6 @@ impl ToolContent {
     }
 
     /// Returns the path, the old text and the new text of a changed file, if this is a change.
-    #[must_use]
     pub fn diff(&self) -> Option<(&str, Option<&str>, &str)> {
         match self {
             Self::Diff {
@@ -197,7 +193,6 @@ impl ToolContent {
     }
 
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         match self {
             Self::Content { content } => content.weight(),
@@ -263,7 +258,6 @@ impl ToolCall {
     }
 
     /// Returns the approximate number of bytes that this keeps in memory.
-    #[must_use]
     pub fn weight(&self) -> usize {
         let content = self.content.iter().map(ToolContent::weight);
         value_weight(&self.raw_input) + content.sum::<usize>()

@@ -74,7 +74,6 @@ pub struct ShownCall {
 
 impl ShownCall {
     /// Returns the title for people.
-    #[must_use]
     pub fn title(&self) -> &str {
         self.title.as_ref().unwrap_or(&self.tool_name)
     }
@@ -193,7 +192,6 @@ impl<T: Default> Transcript<T> {
     }
 
     /// Returns a call as it is announced. A call that ends with its announcement is never open.
-    #[must_use]
     pub fn new_call(&self, call: &ToolCall) -> TaggedItem<ShownCall, T> {
         let mut output = CallOutput::default();
         if let Some(limit) = self.output_bytes {

@@ -43,7 +43,6 @@ pub enum TurnOutcome {
 
 impl TurnOutcome {
     /// Builds the outcome of an agent that stopped for this reason.
-    #[must_use]
     pub fn stopped(stop_reason: StopReason) -> Self {
         Self::Stopped { stop_reason }
     }
@@ -106,7 +105,6 @@ pub enum Seam {
 
 impl Seam {
     /// Returns the delivery modes that are delivered at this seam.
-    #[must_use]
     pub fn delivery_modes(self) -> &'static [DeliveryMode] {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         match self {

@@ -34,13 +34,11 @@ impl UsedIds {
     }
 
     /// Whether the id was used.
-    #[must_use]
     pub fn contains(&self, what: UsedIdKind, id: &str) -> bool {
         self.0.contains(&key(what, id))
     }
 
     /// Returns an id that was not used yet: the given one, or the given one with a count appended.
-    #[must_use]
     pub fn find_unused(&self, what: UsedIdKind, id: &str) -> String {
         let counted = |n: u64| format!("{id}~{n}");
         let is_used = |n: u64| self.contains(what, &counted(n));

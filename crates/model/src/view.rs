@@ -291,7 +291,6 @@ impl SessionView {
     }
 
     /// Whether a reminder with this id waits or is active.
-    #[must_use]
     pub fn has_reminder(&self, id: &str) -> bool {
         self.pending.reminder(id).is_some() || self.reminders.contains(id)
     }
@@ -365,7 +364,6 @@ impl SessionView {
     }
 
     /// Whether the last ended turn failed or was interrupted by a crash.
-    #[must_use]
     pub fn last_turn_failed(&self) -> bool {
         match &self.last_outcome {
             Some(TurnOutcome::Failed { .. }) => true,

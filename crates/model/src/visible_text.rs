@@ -7,7 +7,6 @@ use std::{borrow::Cow, iter::Peekable, str::CharIndices};
 /// Returns the text without terminal control sequences and without control characters other than newline and tab.
 ///
 /// It reads only this text: of a sequence that is cut off at the end, the part in this text is removed.
-#[must_use]
 pub fn visible_text(text: &str) -> Cow<'_, str> {
     match first_suspect(text.as_bytes()) {
         None => Cow::Borrowed(text),
@@ -16,7 +15,6 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the start of the control sequence that the text ends within, if there is one.
-#[must_use]
 pub fn unfinished_sequence(text: &str) -> Option<usize> {
     let from = first_suspect(text.as_bytes())?;
     let mut chars = CharCursor(text.get(from..)?.char_indices().peekable());

@@ -28,7 +28,6 @@ pub enum WorkerEvent {
 
 impl WorkerEvent {
     /// Whether the worker has ended.
-    #[must_use]
     pub fn is_terminal(self) -> bool {
         match self {
             Self::WorkerSpawned | Self::WorkerProgressed | Self::WorkerWaitingForInput => false,
@@ -40,7 +39,6 @@ impl WorkerEvent {
     }
 
     /// Whether the worker runs after this event.
-    #[must_use]
     pub fn is_running(self) -> bool {
         match self {
             Self::WorkerSpawned | Self::WorkerProgressed => true,
@@ -53,7 +51,6 @@ impl WorkerEvent {
     }
 
     /// Returns the status of the worker after this event.
-    #[must_use]
     pub fn status(self) -> WorkerStatus {
         match self {
             Self::WorkerSpawned => WorkerStatus::Running,
@@ -89,7 +86,6 @@ pub enum WorkerStatus {
 
 impl WorkerStatus {
     /// Returns its wire name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",

@@ -43,7 +43,6 @@ const LEFT_OUT: &str = "Too long to be repeated here; the worker's own session h
 impl WorkerCall {
     /// Converts an event of a worker's session to an event of the parent session; none if it is not a step of a
     /// call.
-    #[must_use]
     pub fn from_worker_event(event: &AgentEvent, worker: &LineageEntry) -> Option<Self> {
         let mut call = if let AgentEvent::ToolCall(call) = event {
             Self::new(WorkerCallStep::Announced((**call).clone()))
@@ -68,7 +67,6 @@ impl WorkerCall {
     }
 
     /// Builds the step before a permission question, with the call under the parent session's id for it.
-    #[must_use]
     pub fn new_asked(lineage: Vec<LineageEntry>, call: ToolCall) -> Self {
         let mut call = Self {
             lineage,
@@ -79,7 +77,6 @@ impl WorkerCall {
     }
 
     /// Builds the end of a call that its worker did not end.
-    #[must_use]
     pub fn failed(
         lineage: Vec<LineageEntry>,
         (id, tool, title): (ToolCallId, String, Option<String>),
@@ -103,7 +100,6 @@ impl WorkerCall {
     }
 
     /// Returns the id of the call in the parent session.
-    #[must_use]
     pub fn id(&self) -> &ToolCallId {
         match &self.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => &call.tool_call_id,
@@ -120,7 +116,6 @@ impl WorkerCall {
     }
 
     /// Returns the worker that makes the call.
-    #[must_use]
     pub fn worker_id(&self) -> Option<&WorkerId> {
         self.lineage.last().map(|worker| &worker.worker_id)
     }

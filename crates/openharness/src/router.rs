@@ -91,7 +91,6 @@ pub fn routes(config: OpenHarnessConfig) -> Router {
 
 /// Returns the response to a request on one of [`PATHS`] that the caller rejects: the status, and an envelope
 /// with the reason. Echoes the ids in the headers.
-#[must_use]
 pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response {
     let words = words.to_owned();
     error_response(

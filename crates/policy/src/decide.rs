@@ -49,7 +49,6 @@ pub struct PolicyCall<'a> {
 
 impl PolicyCall<'_> {
     /// Whether the call may change something: it declares so, declares nothing, or runs a command.
-    #[must_use]
     pub fn writes(&self) -> bool {
         let reaches = match self.side_effect {
             Some(SideEffectLevel::WorkspaceWrite | SideEffectLevel::ProcessExec) => true,
@@ -76,13 +75,11 @@ impl Policy {
     }
 
     /// Returns the policy as it was written.
-    #[must_use]
     pub fn source(&self) -> &ToolApprovalPolicy {
         &self.source
     }
 
     /// Decides about a call and returns the receipt.
-    #[must_use]
     pub fn decide(&self, call: &PolicyCall<'_>) -> PolicyDecision {
         let facts = CallFacts::new(call, &self.layers);
         let mut strongest = StrongestOpinion::default();

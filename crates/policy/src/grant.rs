@@ -54,7 +54,6 @@ pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
 }
 
 /// Whether a grant covers a call.
-#[must_use]
 pub fn matches(grant: &Grant, call: &PolicyCall<'_>) -> bool {
     has_same_scope(grant, call)
         && subject_of_call(call).is_some_and(|subject| covers(grant, call, &subject))

@@ -28,7 +28,6 @@ impl ToolApprovalPolicy {
     /// joined. The approve list and the allow list contain only entries that occur literally in every policy
     /// that has such a list. If no entry remains, the list matches nothing, because an empty list would mean
     /// that no policy has one.
-    #[must_use]
     pub fn lists(&self) -> ApprovalLists {
         let mut layers = Vec::new();
         collect(self, true, &mut layers);

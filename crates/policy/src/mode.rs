@@ -41,7 +41,6 @@ impl SessionMode {
     pub const ALL: [Self; 4] = [Self::Ask, Self::ReadOnly, Self::AcceptEdits, Self::Auto];
 
     /// Returns the id of the mode.
-    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -52,13 +51,11 @@ impl SessionMode {
     }
 
     /// Returns the mode with this id.
-    #[must_use]
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.id() == id)
     }
 
     /// Returns the mode as a client displays it.
-    #[must_use]
     pub fn describe(self) -> Mode {
         let (name, description) = match self {
             Self::ReadOnly => ("Read only", "Refuse to change files or run commands"),
@@ -114,7 +111,6 @@ impl SessionMode {
 
     /// Returns an approximation of the mode as a policy, for the reader of an audit. The mode itself decides,
     /// and also checks the targets of paths and the effects of commands.
-    #[must_use]
     pub fn to_policy(self) -> ToolApprovalPolicy {
         use ToolKind::{Delete, Edit, Execute, Fetch, Move, Other, Read, Search, Think};
         let rule = |action, kinds: &[ToolKind], path: &[&str]| {

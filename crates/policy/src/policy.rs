@@ -58,7 +58,6 @@ impl ToolApprovalPolicy {
     }
 
     /// Writes the policy as TOML.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         // Lists of texts in tables: TOML can express all of it.
         toml::to_string(self).unwrap_or_default()

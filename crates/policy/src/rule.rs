@@ -29,7 +29,6 @@ pub struct PolicyRule {
 
 impl PolicyRule {
     /// Creates a rule for these calls, without a name.
-    #[must_use]
     pub fn new(action: PolicyAction, matcher: RuleMatcher) -> Self {
         Self {
             id: None,
@@ -92,7 +91,6 @@ pub struct RuleMatcher {
 
 impl RuleMatcher {
     /// Returns a matcher for calls of the tools that match this pattern.
-    #[must_use]
     pub fn tool(pattern: impl Into<String>) -> Self {
         Self {
             tool: vec![pattern.into()],
@@ -101,7 +99,6 @@ impl RuleMatcher {
     }
 
     /// Whether no field is given.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -78,7 +78,6 @@ pub struct EquipmentLink(pub(crate) mpsc::WeakSender<TaskRequest>);
 
 impl EquipmentLink {
     /// Returns a link to no session, for equipment that is used without one.
-    #[must_use]
     pub fn none() -> Self {
         let (sender, _) = mpsc::channel(1);
         Self(sender.downgrade())

@@ -85,7 +85,6 @@ const INBOX: usize = 16;
 
 impl Hub {
     /// Returns a hub with no open session. Touches nothing on disk.
-    #[must_use]
     pub fn new(config: HubConfig) -> Self {
         let profile = Arc::new(config.agent.profile());
         Self {
@@ -107,27 +106,23 @@ impl Hub {
     }
 
     /// Returns the principal whose sessions it shows.
-    #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
 
     /// Returns a unique number for a new connection.
-    #[must_use]
     pub fn number_connection(&self) -> u64 {
         self.inner.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Returns the absolute folder that contains stored session paths, such as a worker's; `None` if sessions
     /// are not stored in files.
-    #[must_use]
     pub fn session_root(&self) -> Option<PathBuf> {
         let root = self.inner.config.store.root();
         root.filter(|root| root.is_absolute())
     }
 
     /// Returns the agent's description of itself.
-    #[must_use]
     pub fn profile(&self) -> &AgentProfile {
         &self.inner.profile
     }
@@ -224,7 +219,6 @@ impl Hub {
     }
 
     /// Returns the session if it is open here.
-    #[must_use]
     pub fn live_session(&self, id: &SessionId) -> Option<Controller> {
         let live = lock(&self.inner.live);
         let session = live.as_ref()?.get(id)?.get().cloned();

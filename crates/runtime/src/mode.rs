@@ -13,7 +13,6 @@ pub const ACCEPT_EDITS_MODE: &str = "accept-edits";
 pub const AUTO_MODE: &str = "auto";
 
 /// Returns all modes, the default first.
-#[must_use]
 pub fn modes() -> Vec<Mode> {
     SessionMode::ALL
         .into_iter()

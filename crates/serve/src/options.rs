@@ -152,7 +152,6 @@ pub fn default_state_dir() -> Result<PathBuf> {
 
 /// Returns the directory of the user's configuration: `$XDG_CONFIG_HOME/harn`, else `~/.config/harn`, on macOS
 /// `~/Library/Application Support/harn`; none without a home directory.
-#[must_use]
 pub fn default_config_dir() -> Option<PathBuf> {
     resolve_own_dir(read_env_var, home_dir(), "XDG_CONFIG_HOME", ".config")
 }

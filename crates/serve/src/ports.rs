@@ -22,7 +22,6 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// Creates a clock whose `elapsed` starts now.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             started: Instant::now(),

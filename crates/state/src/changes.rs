@@ -29,13 +29,11 @@ pub(crate) use at;
 
 impl DocumentChanges {
     /// Whether there are no changes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && !self.anew
     }
 
     /// Returns the operations in order; `None` if the whole document must be sent.
-    #[must_use]
     pub fn operations(&self) -> Option<&[DocumentOperation]> {
         (!self.anew).then_some(&self.operations)
     }

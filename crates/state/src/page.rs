@@ -34,7 +34,6 @@ pub(crate) fn routes() -> Router {
 }
 
 /// Whether a path belongs to the page, and so needs no token.
-#[must_use]
 pub fn is_page(path: &str) -> bool {
     path == "/" || path.starts_with("/assets/")
 }

@@ -48,7 +48,6 @@ pub struct Document {
 
 impl Document {
     /// Returns the document of a session without events.
-    #[must_use]
     pub fn new(session: SessionFacts) -> Self {
         Self {
             state: DocumentState {
@@ -63,7 +62,6 @@ impl Document {
     }
 
     /// Returns the current document.
-    #[must_use]
     pub fn state(&self) -> &DocumentState {
         &self.state
     }

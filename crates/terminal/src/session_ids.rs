@@ -1,7 +1,6 @@
 //! Session ids as people abbreviate them and as messages list them.
 
 /// Returns whether `id` starts with `wanted`. The prefix `ses_` of our ids is optional.
-#[must_use]
 pub fn matches_prefix(id: &str, wanted: &str) -> bool {
     let rest = id.strip_prefix("ses_");
     id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))

@@ -36,7 +36,6 @@ impl ScriptedAgent {
     }
 
     /// Returns an agent that ends every turn at once.
-    #[must_use]
     pub fn silent() -> Self {
         Self::new(|_| async { Ok(StopReason::EndTurn) })
     }

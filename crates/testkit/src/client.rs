@@ -64,7 +64,6 @@ pub struct StrictClient {
 
 impl StrictClient {
     /// Connects to an agent in this process.
-    #[must_use]
     pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
         Self::from_link(TestLink::in_memory(hub, config), recorder, |_| Ok(()))
     }
@@ -115,7 +114,6 @@ impl StrictClient {
     }
 
     /// Returns the recorder of everything that the client sent and received.
-    #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }

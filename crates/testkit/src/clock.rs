@@ -23,7 +23,6 @@ impl FakeClock {
     pub const START: Timestamp = 1_767_225_600_000;
 
     /// Returns a clock that moves only with [`FakeClock::advance`].
-    #[must_use]
     pub fn new() -> Self {
         Self {
             passed: Arc::default(),
@@ -32,7 +31,6 @@ impl FakeClock {
     }
 
     /// Returns a clock that moves by a millisecond with every call of `now`.
-    #[must_use]
     pub fn ticking() -> Self {
         Self {
             tick: 1,

@@ -29,13 +29,11 @@ struct FakeEquipmentState {
 
 impl FakeEquip {
     /// Returns the MCP servers that a session received, in that order.
-    #[must_use]
     pub fn specs(&self, session: &SessionId) -> Vec<McpServerSpec> {
         lock(&self.find(session).state).specs.clone()
     }
 
     /// Returns how often a session was notified that its host's skills changed.
-    #[must_use]
     pub fn skill_update_count(&self, session: &SessionId) -> usize {
         lock(&self.find(session).state).skills_updated
     }

@@ -36,7 +36,6 @@ pub fn check(path: &Path, actual: &str, repair: &str) {
     clippy::disallowed_methods,
     reason = "the switch every snapshot test of the project knows"
 )]
-#[must_use]
 pub fn is_updating() -> bool {
     std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }

@@ -63,37 +63,31 @@ impl TestHub {
     }
 
     /// Returns the hub.
-    #[must_use]
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
 
     /// Returns its clock.
-    #[must_use]
     pub fn clock(&self) -> &FakeClock {
         &self.parts.clock
     }
 
     /// Returns the recorder of everything that its clients sent and received.
-    #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.parts.recorder
     }
 
     /// Returns an empty directory for sessions to work in; `/workspace` in a transcript.
-    #[must_use]
     pub fn workspace(&self) -> PathBuf {
         self.parts.folder.path().join("workspace")
     }
 
     /// Returns the directory of the stored sessions; `/state` in a transcript.
-    #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.parts.folder.path().join("state")
     }
 
     /// Returns the path of a session's journal.
-    #[must_use]
     pub fn log_path(&self, session: &SessionId) -> PathBuf {
         let threads = self.state_dir().join("threads");
         threads.join(session.as_str()).join("events.jsonl")
@@ -157,13 +151,11 @@ impl TestHubBuilder {
     }
 
     /// Returns the folder of the hub.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.0.folder.path()
     }
 
     /// Builds the hub.
-    #[must_use]
     pub fn build(self) -> TestHub {
         let parts = self.0;
         let mut config = HubConfig::new(

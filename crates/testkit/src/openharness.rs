@@ -37,7 +37,6 @@ pub struct ShellResponse {
 
 impl OpenHarnessShell {
     /// Returns a Shell of the owner, served by this hub.
-    #[must_use]
     pub fn new(hub: &TestHub) -> Self {
         Self::with_config(hub, |_| ())
     }
@@ -133,13 +132,11 @@ impl OpenHarnessShell {
 
 impl ShellResponse {
     /// Returns whether the answer reports a run and no error.
-    #[must_use]
     pub fn is_success(&self) -> bool {
         self.response()["status"] == "success"
     }
 
     /// Returns the error code.
-    #[must_use]
     pub fn code(&self) -> &str {
         self.response()["error"]["code"]
             .as_str()
@@ -147,20 +144,17 @@ impl ShellResponse {
     }
 
     /// Returns the member `response`.
-    #[must_use]
     pub fn response(&self) -> &Value {
         &self.envelope["response"]
     }
 
     /// Returns the state of the run.
-    #[must_use]
     pub fn state(&self) -> &str {
         let state = &self.response()["extensions"]["dev.harn"]["state"];
         state.as_str().unwrap_or_default()
     }
 
     /// Returns the text of all messages to render.
-    #[must_use]
     pub fn text(&self) -> String {
         let shown = self.directives("render_message");
         let texts = shown.iter().filter_map(|it| it["payload"]["text"].as_str());
@@ -168,7 +162,6 @@ impl ShellResponse {
     }
 
     /// Returns the directives of a type.
-    #[must_use]
     pub fn directives(&self, action: &str) -> Vec<&Value> {
         let all = self.all_directives();
         all.filter(|it| it["action_type"] == action).collect()
@@ -180,7 +173,6 @@ impl ShellResponse {
     }
 
     /// Returns the ids of the questions that the run waits for.
-    #[must_use]
     pub fn questions(&self) -> Vec<String> {
         let ids = self.all_directives().filter_map(|directive| {
             let payload = &directive["payload"];
@@ -191,7 +183,6 @@ impl ShellResponse {
     }
 
     /// Returns `response.continuation`; panics if there is none.
-    #[must_use]
     pub fn continuation(&self) -> Value {
         let continuation = &self.response()["continuation"];
         assert!(continuation.is_object(), "{}", self.envelope);
@@ -234,13 +225,11 @@ impl ShellResponse {
 }
 
 /// Returns a request that sends this text in a conversation.
-#[must_use]
 pub fn intent_request(request_id: &str, intent: &str) -> Value {
     request(request_id, "user_intent", json!(intent))
 }
 
 /// Returns a request that continues a run.
-#[must_use]
 pub fn continuation_request(request_id: &str, continuation: &Value) -> Value {
     request(request_id, "continuation", continuation.clone())
 }
@@ -254,7 +243,6 @@ fn request(request_id: &str, member: &str, value: Value) -> Value {
 }
 
 /// Returns a request that continues a run with an extension of ours: `approval`, `answer` or `cancel`.
-#[must_use]
 pub fn decision_request(request_id: &str, continuation: &Value, ours: &Value) -> Value {
     let mut message = continuation_request(request_id, continuation);
     message["request"]["context"]["extensions"] = json!({ "dev.harn": ours });

@@ -77,7 +77,6 @@ impl Recorder {
     }
 
     /// Returns the lines in one direction, unchanged.
-    #[must_use]
     pub fn lines(&self, direction: RecordDirection) -> Vec<String> {
         let record = lock(&self.record);
         let entries = record.entries.iter().filter_map(|entry| match entry {
@@ -91,7 +90,6 @@ impl Recorder {
 
     /// Returns the transcript: `{"to":"agent","message":…}` and `{"to":"client","message":…}` with each message as
     /// it was written, `{"to":"agent","raw":…}` for a line that is no message, `{"note":…}`.
-    #[must_use]
     pub fn transcript(&self) -> String {
         let record = lock(&self.record);
         let mut out = String::new();

@@ -23,7 +23,6 @@ impl MemoryRules {
     /// # Panics
     ///
     /// If they are not valid rules.
-    #[must_use]
     pub fn new(rules: &str) -> Arc<Self> {
         let policy = ToolApprovalPolicy::from_toml("rules", rules);
         let policy = policy.and_then(|policy| policy.compile());
@@ -34,7 +33,6 @@ impl MemoryRules {
     }
 
     /// Returns the ids of the remembered grants.
-    #[must_use]
     pub fn remembered_ids(&self) -> Vec<String> {
         let grants = lock(&self.grants);
         grants.iter().map(|grant| grant.id.clone()).collect()

@@ -20,7 +20,6 @@ pub enum NullRule {
 
 /// Returns the schema of values that a program writes: a member that is always present is required, and a member
 /// that is omitted when empty is never null.
-#[must_use]
 pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = generate_schema::<T>(settings, description);
@@ -29,7 +28,6 @@ pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value
 }
 
 /// Returns the schema of values that a program accepts, with null where the type accepts it.
-#[must_use]
 pub fn accepted_schema<T: JsonSchema>(description: &str) -> Value {
     generate_schema::<T>(SchemaSettings::draft2020_12(), description)
 }

@@ -50,7 +50,6 @@ pub struct StateHttpResponse {
 
 impl TestHub {
     /// Serves the state wire; sessions work in the workspace.
-    #[must_use]
     pub fn serve_state(&self) -> StateServer {
         self.serve_state_with(|_| ())
     }

@@ -66,7 +66,6 @@ impl ThreadScreen {
     }
 
     /// Returns whether no turn and no item is in progress.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.active.is_none() && self.items.iter().all(|item| item.completed)
     }

@@ -38,7 +38,6 @@ pub enum ThreadsError {
 
 impl ThreadsError {
     /// Returns the code on the wire.
-    #[must_use]
     pub fn code(&self) -> i32 {
         match self {
             Self::Parse(_) => -32700,

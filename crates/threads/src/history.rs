@@ -24,7 +24,6 @@ pub struct ThreadHistory {
 
 impl ThreadHistory {
     /// Returns the history of a thread that was created at this time.
-    #[must_use]
     pub fn new(thread: SessionId, created: Timestamp) -> Self {
         let mut history = Self {
             projector: ThreadProjector::new(thread.clone()),

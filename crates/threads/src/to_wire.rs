@@ -54,7 +54,6 @@ struct ItemTag {
 
 impl ThreadProjector {
     /// Returns the fold of no events.
-    #[must_use]
     pub fn new(thread: SessionId) -> Self {
         Self {
             thread,
@@ -66,13 +65,11 @@ impl ThreadProjector {
     }
 
     /// Whether a turn is running.
-    #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.turn.is_some()
     }
 
     /// Whether the thread has or had this turn.
-    #[must_use]
     pub fn has_turn(&self, turn: &TurnId) -> bool {
         self.turns.contains(turn)
     }
@@ -195,7 +192,6 @@ impl ThreadProjector {
     }
 
     /// Returns the options of a question, while it is open.
-    #[must_use]
     pub fn options(&self, ask: &AskId) -> Option<&[PermissionOption]> {
         Some(&self.transcript.open.asks.get(ask)?.options)
     }

@@ -24,7 +24,6 @@ pub struct SessionMcpServers {
 
 impl SessionMcpServers {
     /// Creates an empty set of servers.
-    #[must_use]
     pub fn new(_: McpSettings) -> Self {
         Self {
             names: Arc::default(),
@@ -45,7 +44,6 @@ impl SessionMcpServers {
     }
 
     /// Returns the status of each server, by name.
-    #[must_use]
     pub fn statuses(&self) -> Vec<McpServerStatus> {
         let given_up = |name: &String| McpServerStatus {
             name: name.clone(),
@@ -57,7 +55,6 @@ impl SessionMcpServers {
     }
 
     /// Returns an empty list: no server is started.
-    #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         Vec::new()
     }

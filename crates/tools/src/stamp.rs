@@ -20,7 +20,6 @@ pub struct FileStamp {
 
 impl FileStamp {
     /// Creates the stamp from a file's metadata.
-    #[must_use]
     pub fn from_metadata(found: &Metadata) -> Self {
         Self {
             place: (found.dev(), found.ino()),
@@ -32,7 +31,6 @@ impl FileStamp {
 
     /// Returns whether a change after `now` would alter the stamp. False for a recent change: a second one may get
     /// the same timestamp.
-    #[must_use]
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let (seconds, nanos) = self.changed;
         let seconds = u64::try_from(seconds).unwrap_or_default();

@@ -122,7 +122,6 @@ impl YamlNode {
     }
 
     /// Converts a JSON value; all nodes have the same position.
-    #[must_use]
     pub fn from_value(value: &Value, at: YamlPosition) -> Self {
         let data = match value {
             Value::Null => YamlValue::Null,
@@ -151,7 +150,6 @@ impl YamlNode {
     }
 
     /// Returns the kind of the value, for a message.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.data {
             YamlValue::Null => "nothing",
@@ -164,13 +162,11 @@ impl YamlNode {
     }
 
     /// Whether it can have no children.
-    #[must_use]
     pub fn is_scalar(&self) -> bool {
         !matches!(self.data, YamlValue::List(_) | YamlValue::Map(_))
     }
 
     /// Returns the number of its children.
-    #[must_use]
     pub fn child_count(&self) -> usize {
         match &self.data {
             YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => 0,
@@ -180,7 +176,6 @@ impl YamlNode {
     }
 
     /// Returns one of its children, in the order of the file.
-    #[must_use]
     pub fn child(&self, index: usize) -> Option<&Self> {
         match &self.data {
             YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => {
@@ -192,13 +187,11 @@ impl YamlNode {
     }
 
     /// Converts the tree to JSON, without positions.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         self.map_children(|_, child| Some(child.to_value()))
     }
 
     /// Converts the node to JSON, without positions; `child` replaces each child or leaves it out.
-    #[must_use]
     pub fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
         match &self.data {
             YamlValue::Null => Value::Null,

@@ -41,7 +41,6 @@ macro_rules! agent_events {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the kind's name on the wire.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*

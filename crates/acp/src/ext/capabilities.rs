@@ -182,7 +182,6 @@ pub(crate) fn steering_meta() -> Meta {
 
 /// Returns the metadata for a client of this dialect. It advertises only messages that the client will
 /// receive.
-#[must_use]
 pub fn build_initialize_meta(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = InitializeMeta {
         schema_compatibility: SCHEMA,

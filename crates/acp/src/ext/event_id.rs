@@ -44,7 +44,6 @@ impl EventId {
     };
 
     /// Returns the event that the line belongs to.
-    #[must_use]
     pub fn seq(self) -> Seq {
         self.seq
     }
@@ -175,7 +174,6 @@ pub(crate) fn stamp_last(out: &mut Vec<u8>, id: EventId) {
 }
 
 /// Returns the id of a line, with or without its line break, if it has one.
-#[must_use]
 pub fn read_from_line(line: &[u8]) -> Option<EventId> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if !line.starts_with(NOTIFICATION) {
@@ -212,7 +210,6 @@ fn read_from_request(line: &[u8]) -> Option<EventId> {
 }
 
 /// Returns the id in the params of a message, if it has one.
-#[must_use]
 pub fn read_from_params(params: &Map<String, Value>) -> Option<EventId> {
     read_from_meta(params.get("_meta")?.as_object()?)
 }

@@ -18,7 +18,6 @@ use crate::wire::MessageBlocks;
 
 /// Returns the contract's name of a method that may also arrive with a leading underscore: some SDKs send a
 /// host's own methods only with one.
-#[must_use]
 pub fn contract_name(method: &str) -> &str {
     match method.strip_prefix('_') {
         Some(

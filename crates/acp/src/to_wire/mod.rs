@@ -80,7 +80,6 @@ impl fmt::Debug for UpdateProjector {
 impl UpdateProjector {
     /// Creates a projector for a session and a client of this dialect. A replay omits obsolete data, such as
     /// terminals of an ended process and the closing of the session.
-    #[must_use]
     pub fn new(session: &SessionId, dialect: impl Into<Dialect>, replay: bool) -> Self {
         let past = if replay { Seq(u64::MAX) } else { Seq::ZERO };
         Self::with_past(session, dialect, past)

@@ -37,7 +37,6 @@ pub struct ExploreAgent;
 
 impl ExploreAgent {
     /// Returns an agent that is ready to serve.
-    #[must_use]
     pub fn new() -> Self {
         Self
     }

@@ -33,7 +33,6 @@ pub struct WebSocketUpgrade {
 
 impl WebSocketUpgrade {
     /// Whether a request asks for a WebSocket. Other protocols in `Upgrade` are ignored.
-    #[must_use]
     pub fn is_asked_for(headers: &HeaderMap) -> bool {
         header_contains(headers, &header::UPGRADE, "websocket")
     }

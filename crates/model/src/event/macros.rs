@@ -59,7 +59,6 @@ macro_rules! agent_events {
             pub const NAMES: &'static [&'static str] = &[$($($name),+),+];
 
             /// Returns the name of this kind of event, in the journal and on every wire that shows it by name.
-            #[must_use]
             pub fn name(&self) -> &'static str {
                 match self {
                     $($(Self::$variant { .. } => $name,)+)+
@@ -68,7 +67,6 @@ macro_rules! agent_events {
 
             /// Returns the event as a member of its family.
             #[inline]
-            #[must_use]
             pub fn family(&self) -> EventFamily<'_> {
                 match self {$($(
                     Self::$variant
@@ -80,7 +78,6 @@ macro_rules! agent_events {
             }
 
             /// Returns the party that may write it.
-            #[must_use]
             pub fn author(&self) -> Author {
                 use Author::{Agent, Runtime};
                 match self {
@@ -89,7 +86,6 @@ macro_rules! agent_events {
             }
 
             /// Returns how durable the event must be before it is published.
-            #[must_use]
             pub fn durability(&self) -> Durability {
                 match self {
                     $($(Self::$variant { .. } => Durability::$durability,)+)+
@@ -97,7 +93,6 @@ macro_rules! agent_events {
             }
 
             /// Whether the current message ends here, so that one message is one step. Other events leave it open.
-            #[must_use]
             pub fn ends_message(&self) -> bool {
                 match self {
                     $($(Self::$variant { .. } => $message,)+)+

@@ -72,7 +72,6 @@ impl AgentEvent {
     }
 
     /// Builds the event for the slash commands that an agent offers from now on.
-    #[must_use]
     pub fn commands(commands: Vec<SlashCommand>) -> Self {
         Self::AvailableCommands {
             commands,
@@ -91,7 +90,6 @@ impl AgentEvent {
 
     /// Returns the approximate number of bytes that this event keeps in memory: queues limit their size by it.
     /// Text and tool calls are added up; other events count with their length in the journal.
-    #[must_use]
     pub fn weight(&self) -> usize {
         const BASE: usize = 96;
         const FACTS: usize = 256;

@@ -308,7 +308,6 @@ agent_events! {
 
 impl AgentEvent {
     /// Returns whether every typed number of the event exists in JSON. (Untyped values cannot contain others.)
-    #[must_use]
     pub fn has_finite_numbers(&self) -> bool {
         match self.family() {
             EventFamily::Context(ContextEvent::Usage(usage)) => {

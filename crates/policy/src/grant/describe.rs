@@ -9,14 +9,12 @@ use crate::invisible_chars::is_unseen;
 const FITS: usize = 60;
 
 /// Describes the subject of a grant in one line, short enough for a label.
-#[must_use]
 pub fn describe(grant: &Grant) -> String {
     let (text, mark) = full_description(grant);
     shorten_to_label(&text, mark)
 }
 
 /// Describes the whole subject of a grant in one line of any length.
-#[must_use]
 pub fn describe_whole(grant: &Grant) -> String {
     let (text, mark) = full_description(grant);
     format!("{mark}{text}{mark}")
@@ -40,7 +38,6 @@ fn full_description(grant: &Grant) -> (String, &'static str) {
 
 /// Quotes words as a person types them in a shell, without ambiguity: nothing in a word ends it, moves a
 /// cursor, or hides or reorders text.
-#[must_use]
 pub fn quote_words(argv: &[String]) -> String {
     // Long lines have hundreds of commands: no allocation for each word.
     let room = argv.iter().map(|word| word.len() + 3).sum();
@@ -81,7 +78,6 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
 }
 
 /// Returns a text in one line without anything that moves a cursor, or hides or reorders text.
-#[must_use]
 pub fn visible_line(text: &str) -> String {
     visible_lines(text)
         .replace('\n', "\\n")
@@ -89,7 +85,6 @@ pub fn visible_line(text: &str) -> String {
 }
 
 /// Returns a text like [`visible_line`], but keeps line breaks and tabs.
-#[must_use]
 pub fn visible_lines(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {

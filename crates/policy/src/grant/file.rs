@@ -55,7 +55,6 @@ impl GrantFile {
     }
 
     /// Returns the text of the file.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = HEADER.to_owned();
         for (grant, at) in &self.grants {

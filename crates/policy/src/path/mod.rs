@@ -55,19 +55,16 @@ pub struct SessionRoots {
 
 impl SessionRoots {
     /// Creates roots from absolute directories, and absolute paths inside or outside them that are never written.
-    #[must_use]
     pub fn new(dirs: Vec<PathBuf>, protected: Vec<PathBuf>) -> Self {
         Self { dirs, protected }
     }
 
     /// Returns the directories.
-    #[must_use]
     pub fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
     /// Returns the paths that are never written, besides the protected names.
-    #[must_use]
     pub fn protected(&self) -> &[PathBuf] {
         &self.protected
     }
@@ -84,7 +81,6 @@ pub struct RootedPath {
 
 impl RootedPath {
     /// Returns the whole path.
-    #[must_use]
     pub fn absolute(&self) -> PathBuf {
         // Joining an empty path would add a slash at the end.
         if self.inside.as_os_str().is_empty() {
@@ -122,7 +118,6 @@ pub struct LocatedPath {
 }
 
 /// Resolves `input`. A path that does not exist yet is judged by its deepest existing folder.
-#[must_use]
 pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> LocatedPath {
     let mut looks = ProbeCache::new(probe);
     let ground = ResolvedRoots::new(roots, &mut looks);
@@ -131,7 +126,6 @@ pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> Locat
 
 /// Resolves each of `inputs`, reading each name on the disk once; sorted by the displayed path. Equal
 /// results appear once; two spellings of one path both stay, since a rule may name either.
-#[must_use]
 pub fn locate_all<S: AsRef<str>>(
     roots: &SessionRoots,
     inputs: &[S],
@@ -153,7 +147,6 @@ pub fn locate_all<S: AsRef<str>>(
 
 /// Returns `input` without `.` and `..`, removed as text; links are not followed. For ask and deny rules: a
 /// rule that names a link applies to it in every spelling.
-#[must_use]
 pub fn normalise_text(input: &str) -> String {
     lexical::normalise(Path::new(input))
         .to_string_lossy()

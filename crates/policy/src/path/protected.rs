@@ -18,7 +18,6 @@ const SHORT_NAMES: [&str; 3] = ["git~1", "harn~1", "harnes~1"];
 
 /// Whether a name is protected, in any spelling that a disk accepts for it: another case, dots or spaces at
 /// the end, a stream of it, ignored characters, the short name.
-#[must_use]
 pub fn is_protected_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let telling = |c: char| matches!(c, '~' | '\\') || !c.is_ascii();

@@ -89,7 +89,6 @@ pub enum LineDoubt {
 }
 
 /// Parses a line as `/bin/sh -c` would.
-#[must_use]
 pub fn read(line: &str) -> ShellLine {
     let mut reader = reader::ShellReader::default();
     reader.read_line(line);

@@ -10,7 +10,6 @@ const NO_FILES: &[&str] = &[
 
 /// Whether no word of its commands, and no file that they read by redirection, may lead elsewhere: an absolute
 /// path, one with `..`, a home directory.
-#[must_use]
 pub fn reads_only_below(line: &ShellLine) -> bool {
     let mut read = line.redirects.iter().filter(|redirect| !redirect.write);
     line.commands.iter().all(stays_below) && read.all(|redirect| is_below(&redirect.path))

@@ -90,7 +90,6 @@ const FIND_TESTS: WordTable = WordTable(
 /// Whether a command only reads: it starts no other program, writes nothing, changes no setting.
 ///
 /// Conservative: a command outside the table is not read-only.
-#[must_use]
 pub fn is_read_only(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;

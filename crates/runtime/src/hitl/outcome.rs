@@ -42,7 +42,6 @@ pub struct Takeover {
 
 impl Answer {
     /// Returns the answer as text.
-    #[must_use]
     pub fn text(&self) -> String {
         match &self.value {
             Value::String(text) => text.clone(),

@@ -30,7 +30,6 @@ impl Default for HostDeadlines {
 
 impl HostDeadlines {
     /// Returns one limit for every request, but no more than the default for requests at the start of a turn.
-    #[must_use]
     pub fn all(limit: Duration) -> Self {
         let usual = Self::default();
         Self {

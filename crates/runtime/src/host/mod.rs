@@ -42,7 +42,6 @@ pub struct ReadFilter(Option<Arc<SharedSession>>);
 
 impl ReadFilter {
     /// Whether this file may be read without a permission question.
-    #[must_use]
     pub fn allows(&self, path: &Path) -> bool {
         let Some(acting) = &self.0 else {
             return true;
@@ -117,7 +116,6 @@ impl Host {
     }
 
     /// Returns what the client offers, without the fallback.
-    #[must_use]
     pub fn client_offers(&self) -> HostOffers {
         self.client().offers()
     }
@@ -133,7 +131,6 @@ impl Host {
     }
 
     /// Returns `path` as an absolute path; relative paths start at the session's directory.
-    #[must_use]
     pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
         self.acting.cwd.join(path)
     }

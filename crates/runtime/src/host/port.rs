@@ -52,7 +52,6 @@ impl CommandSpec {
     }
 
     /// Returns the command as a line: the shell's argument, or the quoted words.
-    #[must_use]
     pub fn line(&self) -> Cow<'_, str> {
         if let [flag, line] = &self.args[..]
             && self.program == "/bin/sh"

@@ -141,7 +141,6 @@ impl Hub {
     }
 
     /// Returns the sessions that are open here, without those of workers.
-    #[must_use]
     pub fn live_sessions(&self) -> Vec<Controller> {
         let mut open = self.inner.open_sessions();
         open.retain(|session| session.meta().worker.is_none() && self.owns_session(session.meta()));

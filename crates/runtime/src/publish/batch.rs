@@ -59,13 +59,11 @@ impl BatchSlice {
     }
 
     /// Returns the events, in order, never empty.
-    #[must_use]
     pub fn events(&self) -> &[Envelope] {
         &self.batch.events[self.skip..]
     }
 
     /// Whether this event is in the slice.
-    #[must_use]
     pub fn contains(&self, seq: Seq) -> bool {
         let first = self.events().first().map(|envelope| envelope.seq);
         first.is_some_and(|first| (first..=self.last()).contains(&seq))

@@ -42,20 +42,17 @@ impl Subscription {
     }
 
     /// Returns the last event that this reader received.
-    #[must_use]
     pub fn position(&self) -> Seq {
         self.at.after
     }
 
     /// Returns the last published event.
-    #[must_use]
     pub fn head(&self) -> Seq {
         self.feed.last()
     }
 
     /// Returns the last event before this process opened the session. Events up to it about processes and
     /// clients are out of date.
-    #[must_use]
     pub fn last_before_open(&self) -> Seq {
         self.feed.last_before_open()
     }

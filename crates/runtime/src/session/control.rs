@@ -88,7 +88,6 @@ pub struct AppliedControl {
 
 impl Observer {
     /// Returns the messages and reminders that wait for delivery, in order of arrival.
-    #[must_use]
     pub fn pending(&self) -> Vec<PendingDelivery> {
         self.shared.view().pending.entries_in_order()
     }

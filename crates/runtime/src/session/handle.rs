@@ -118,62 +118,52 @@ pub struct Observer {
 
 impl Observer {
     /// Returns the id of the session.
-    #[must_use]
     pub fn id(&self) -> &SessionId {
         &self.shared.meta.thread_id
     }
 
     /// Returns the metadata it was created with.
-    #[must_use]
     pub fn meta(&self) -> &SessionMeta {
         &self.shared.meta
     }
 
     /// Returns its current state.
-    #[must_use]
     pub fn view(&self) -> SessionView {
         self.shared.view().clone()
     }
 
     /// Returns its title, if it has one.
-    #[must_use]
     pub fn title(&self) -> Option<String> {
         self.shared.view().title.clone()
     }
 
     /// Returns the time of the last event; zero before the first.
-    #[must_use]
     pub fn updated_at(&self) -> Timestamp {
         self.shared.view().updated_at
     }
 
     /// Whether the last turn that ended failed, or a crash interrupted it.
-    #[must_use]
     pub fn last_turn_failed(&self) -> bool {
         self.shared.view().last_turn_failed()
     }
 
     /// Returns the last written event.
-    #[must_use]
     pub fn last_seq(&self) -> Seq {
         self.shared.view().last_seq
     }
 
     /// Returns its mode; the mode of a worker's session is never laxer than its parent's.
-    #[must_use]
     pub fn mode(&self) -> String {
         self.shared.mode().id().to_owned()
     }
 
     /// Returns the value of an option of its agent.
-    #[must_use]
     pub fn option(&self, id: &str) -> Option<String> {
         let set = self.shared.view().config.get(id).cloned();
         set.or_else(|| find_option(&self.shared.profile.options, id).map(|o| o.default.clone()))
     }
 
     /// Returns the options of its agent with their values.
-    #[must_use]
     pub fn options(&self) -> Vec<(ConfigOption, String)> {
         let view = self.shared.view();
         let value = |o: &ConfigOption| view.config.get(&o.id).unwrap_or(&o.default).clone();
@@ -182,26 +172,22 @@ impl Observer {
     }
 
     /// Returns the available slash commands.
-    #[must_use]
     pub fn commands(&self) -> Vec<SlashCommand> {
         let own = self.shared.own_commands();
         with_command(self.shared.with_equipment(own).0)
     }
 
     /// Returns the status of the session's MCP servers, by name.
-    #[must_use]
     pub fn mcp_servers(&self) -> Vec<McpServerStatus> {
         self.shared.equipment.servers()
     }
 
     /// Returns the time of the clock that stamps the session's events.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.config.clock.now()
     }
 
     /// Whether both handles refer to the same open session, not to one that was reopened.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -254,7 +240,6 @@ impl Controller {
     }
 
     /// Returns a handle that may only watch.
-    #[must_use]
     pub fn observer(&self) -> Observer {
         self.observer.clone()
     }

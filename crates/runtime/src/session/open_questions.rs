@@ -15,7 +15,6 @@ impl Observer {
     }
 
     /// Returns a request to a person while it is open.
-    #[must_use]
     pub fn hitl(&self, request_id: &str) -> Option<Arc<HitlRequest>> {
         lock(&self.shared.hitl).get(request_id).cloned()
     }
@@ -30,7 +29,6 @@ impl Observer {
 
     /// Returns the event that announced an open call or an open request to a person, see
     /// [`OpenTurn::announcement_seq`](harn_model::OpenTurn::announcement_seq).
-    #[must_use]
     pub fn announcement_seq(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let view = self.shared.view();
         view.open_turn.as_ref()?.announcement_seq(id, of_workers)

@@ -56,13 +56,11 @@ pub struct ControllerInfo {
 
 impl Observer {
     /// Returns the clients attached under a name, in order of arrival.
-    #[must_use]
     pub fn clients(&self) -> Vec<LiveClient> {
         self.shared.live.roster().clients()
     }
 
     /// Returns the state of the session for listings.
-    #[must_use]
     pub fn live_state(&self) -> LiveState {
         let last_event = self.last_seq();
         let active_prompt = !lock(&self.shared.unfinished).is_empty();
@@ -77,7 +75,6 @@ impl Observer {
     }
 
     /// Returns how often control has changed.
-    #[must_use]
     pub fn epoch(&self) -> u64 {
         self.shared.live.roster().epoch()
     }
@@ -132,13 +129,11 @@ impl Seat {
     }
 
     /// Whether the connection or one of its clients has control.
-    #[must_use]
     pub fn has_control(&self) -> bool {
         self.shared.live.roster().has_control(self.id)
     }
 
     /// Whether clients are attached through it.
-    #[must_use]
     pub fn has_clients(&self) -> bool {
         self.shared.live.roster().has_clients(self.id)
     }
@@ -153,13 +148,11 @@ impl Seat {
 
     /// Returns a watch that fires when [`Seat::answering_term`] may have changed since the seat was created. Each watcher
     /// has its own.
-    #[must_use]
     pub fn watch(&self) -> ControlWatch {
         ControlWatch(self.standing.clone())
     }
 
     /// Returns the client that receives questions, if it is one of this connection.
-    #[must_use]
     pub fn asked_client(&self) -> Option<LiveClient> {
         let now = self.shared.clock_reading();
         let roster = self.shared.live.roster();
@@ -170,7 +163,6 @@ impl Seat {
     }
 
     /// Returns the name of that client, if it attached under one.
-    #[must_use]
     pub fn asked_name(&self) -> Option<String> {
         let roster = self.shared.live.roster();
         let here = roster
@@ -180,7 +172,6 @@ impl Seat {
     }
 
     /// Returns a handle that may only watch, and outlives the seat.
-    #[must_use]
     pub fn observer(&self) -> Observer {
         self.session.observer()
     }
@@ -363,7 +354,6 @@ impl Deref for Driver<'_> {
 
 impl Driver<'_> {
     /// Returns the client in control, if it attached under a name.
-    #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         self.author.as_ref().map(|author| author.client_id.as_str())
     }

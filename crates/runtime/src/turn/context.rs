@@ -83,50 +83,42 @@ impl TurnContext {
     }
 
     /// Returns the prompt.
-    #[must_use]
     pub fn prompt(&self) -> &[ContentBlock] {
         &self.parts.prompt
     }
 
     /// Returns the prompt as text.
-    #[must_use]
     pub fn prompt_text(&self) -> String {
         plain_text(&self.parts.prompt)
     }
 
     /// Returns the id of the session.
-    #[must_use]
     pub fn session_id(&self) -> &SessionId {
         self.parts.observer.id()
     }
 
     /// Returns the id of this turn.
-    #[must_use]
     pub fn turn_id(&self) -> &TurnId {
         &self.parts.turn
     }
 
     /// Returns the session's working directory.
-    #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.parts.observer.shared.cwd
     }
 
     /// Returns the session's further directories, absolute.
-    #[must_use]
     pub fn additional_directories(&self) -> Vec<PathBuf> {
         let roots = self.parts.observer.shared.roots();
         roots.dirs().iter().skip(1).cloned().collect()
     }
 
     /// Returns the host: files, commands and tools.
-    #[must_use]
     pub fn host(&self) -> &Host {
         &self.parts.host
     }
 
     /// Returns the equipment of the session if it has this type.
-    #[must_use]
     pub fn equipment<T: Equipment>(&self) -> Option<Arc<T>> {
         let equipment: Arc<dyn Any + Send + Sync> = self.parts.observer.shared.equipment.clone();
         equipment.downcast().ok()
@@ -142,38 +134,32 @@ impl TurnContext {
     }
 
     /// Returns the iteration of the turn, from 0: how often the agent has passed its start.
-    #[must_use]
     pub fn iteration(&self) -> u64 {
         self.parts.iteration.load(Ordering::Relaxed)
     }
 
     /// Returns the size of the model's context in tokens, if the agent reported it.
-    #[must_use]
     pub fn context_tokens(&self) -> Option<u64> {
         let view = self.parts.observer.shared.view();
         view.usage.as_ref().map(|usage| usage.size)
     }
 
     /// Returns the ids of the session's active skills, each with the name it was activated under.
-    #[must_use]
     pub fn active_skills(&self) -> BTreeMap<String, String> {
         self.parts.observer.shared.view().skills.clone()
     }
 
     /// Returns the session's mode.
-    #[must_use]
     pub fn mode(&self) -> String {
         self.parts.observer.mode()
     }
 
     /// Returns the value of one of the agent's own options.
-    #[must_use]
     pub fn option(&self, id: &str) -> Option<String> {
         self.parts.observer.option(id)
     }
 
     /// Whether the turn was cancelled.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.parts.cancel.is_cancelled()
     }
@@ -230,7 +216,6 @@ impl TurnContext {
     }
 
     /// Returns the last update of every worker that the session ever had, by id.
-    #[must_use]
     pub fn workers(&self) -> Vec<WorkerUpdate> {
         let view = self.parts.observer.shared.view();
         view.workers.values().map(|last| (**last).clone()).collect()

@@ -27,7 +27,6 @@ pub enum Steering {
 
 impl Steering {
     /// Returns its content as text.
-    #[must_use]
     pub fn text(&self) -> String {
         match self {
             Self::Message { content, .. } => plain_text(content),
@@ -59,7 +58,6 @@ pub struct SteeringDelivery {
 impl SteeringDelivery {
     /// Whether the agent must skip the tools that it was about to run, because an interrupting message
     /// arrived first. The runtime has settled calls that were announced but not started.
-    #[must_use]
     pub fn dispatch_skipped(&self) -> bool {
         self.dispatch_skipped
     }

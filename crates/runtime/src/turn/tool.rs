@@ -346,19 +346,16 @@ impl ToolHandle {
     }
 
     /// Returns the effective arguments: those of the call, unless the answer replaced them.
-    #[must_use]
     pub fn input(&self) -> &Value {
         &self.input
     }
 
     /// Returns the host, limited to the files, commands and tools that the call declared.
-    #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
     /// Returns the id of the call.
-    #[must_use]
     pub fn id(&self) -> &ToolCallId {
         &self.call
     }

@@ -42,7 +42,6 @@ pub struct WorkerReport {
 
 impl WorkerReport {
     /// Whether the cycle ended successfully.
-    #[must_use]
     pub fn is_ok(&self) -> bool {
         match self.status {
             WorkerStatus::Completed | WorkerStatus::AwaitingInput | WorkerStatus::Stopped => true,
@@ -82,13 +81,11 @@ impl Worker {
     }
 
     /// Returns its id.
-    #[must_use]
     pub fn id(&self) -> &WorkerId {
         &self.id
     }
 
     /// Returns the id of the session it works in.
-    #[must_use]
     pub fn session_id(&self) -> &SessionId {
         &self.session
     }

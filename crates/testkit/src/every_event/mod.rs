@@ -23,7 +23,6 @@ use steering::{StoryCommand, StoryRequest, StoryWake};
 ///
 /// The keys of untyped values are in alphabetical order, because whether a map keeps another order depends on the
 /// features of the build.
-#[must_use]
 pub fn every_event() -> Vec<Envelope> {
     static STORY: OnceLock<Vec<Envelope>> = OnceLock::new();
     let led = STORY.get_or_init(|| {

@@ -10,7 +10,6 @@ use crate::ScriptedAgent;
 /// Returns an agent whose prompts are the names of bridge requests. After `host/call` follow the operation and its
 /// arguments: `host/call process.list_shells {}`. The agent sends the answer as JSON, an error as its kind and
 /// message.
-#[must_use]
 pub fn asking_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let prompt = cx.prompt_text();

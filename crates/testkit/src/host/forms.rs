@@ -14,7 +14,6 @@ pub struct HostAnswerForm {
 }
 
 /// Returns all forms. The first form of a method is its canonical one.
-#[must_use]
 pub fn forms() -> Vec<HostAnswerForm> {
     let older_tools = json!([
         {"name": "dice", "short_description": "Rolls a die", "parameters": sides()},

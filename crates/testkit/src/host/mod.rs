@@ -44,7 +44,6 @@ pub struct FakeHost {
 
 impl FakeHost {
     /// Returns a host that answers every request canonically.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +56,6 @@ impl FakeHost {
     }
 
     /// Returns the params of its `initialize`.
-    #[must_use]
     pub fn initialize_params() -> Value {
         json!({
             "protocolVersion": 1,
@@ -67,7 +65,6 @@ impl FakeHost {
     }
 
     /// Returns the requests that it received, in order.
-    #[must_use]
     pub fn requests(&self) -> &[(BridgeMethod, Value)] {
         &self.asked
     }

@@ -65,26 +65,22 @@ impl StateClient {
     }
 
     /// Returns the document, as far as it was read.
-    #[must_use]
     pub fn state(&self) -> &Value {
         &self.copy
     }
 
     /// Returns the id of the session.
-    #[must_use]
     pub fn session(&self) -> String {
         self.text("/session/id").to_owned()
     }
 
     /// Returns the text at a pointer in the document; empty if there is none.
-    #[must_use]
     pub fn text(&self, pointer: &str) -> &str {
         let value = self.copy.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns the messages, each as `role status content`.
-    #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let messages = self.copy["messages"].as_array().into_iter().flatten();
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -103,7 +103,6 @@ pub enum ThreadNotification {
 
 impl ThreadNotification {
     /// Returns the method that it is sent as.
-    #[must_use]
     pub fn method(&self) -> &'static str {
         match self {
             Self::ThreadCreated { .. } => "thread.created",

@@ -98,7 +98,6 @@ pub(crate) async fn warn(
 }
 
 /// Returns a path relative to the workspace if it is inside, for display.
-#[must_use]
 pub fn display_path(cwd: &Path, path: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()
 }

@@ -105,19 +105,16 @@ impl BuiltinTool {
     }
 
     /// Returns the tool's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.facts().0
     }
 
     /// Returns the tool with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.name() == name)
     }
 
     /// Returns the tool's annotations.
-    #[must_use]
     pub fn annotations(self) -> ToolAnnotations {
         let (_, kind, side_effect_level, [capability, operation]) = self.facts();
         ToolAnnotations {
@@ -130,7 +127,6 @@ impl BuiltinTool {
     }
 
     /// Returns the tool's entry in the catalogue.
-    #[must_use]
     pub fn spec(self) -> ToolSpec {
         let (description, schema) = schema::description_and_schema(self);
         ToolSpec {

@@ -163,7 +163,6 @@ fn build_file_read(path: String, text: Arc<str>, input: &ReadInput, view: FileVi
 
 impl FileRead {
     /// Returns the range of lines to show around one, counted from 0, and their code block.
-    #[must_use]
     pub fn window(&self, line: Option<u32>) -> (Range<usize>, String) {
         format_window(&self.path, &self.text, line)
     }

@@ -76,7 +76,6 @@ pub struct SearchScope {
 
 impl SearchScope {
     /// Covers all directories of a session.
-    #[must_use]
     pub fn for_session(cx: &TurnContext) -> Self {
         Self::new(cx.cwd(), session_workspace(cx))
     }
@@ -248,7 +247,6 @@ fn build_output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> 
 }
 
 /// Formats a position and its text as an item of a list.
-#[must_use]
 pub fn short_item(path: &str, line: u32, text: &str) -> String {
     const MAX: usize = 120;
     let text = shorten(text, MAX);

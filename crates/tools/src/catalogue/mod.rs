@@ -44,7 +44,6 @@ struct CatalogueTool {
 impl Catalogue {
     /// Creates a catalogue of these tools in their order. Of two tools with one name, the first stays, and a
     /// warning names the other.
-    #[must_use]
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
         Self::default().with_tools(specs)
     }
@@ -75,32 +74,27 @@ impl Catalogue {
     }
 
     /// Returns the number of tools.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
     /// Returns whether there are no tools.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
     /// Returns the tool with this name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
         self.find(name).map(|tool| &tool.spec)
     }
 
     /// Returns a warning for each tool that was left out, with the reason.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// Returns the difference from an earlier catalogue, or `None` if there is none. Each list has at most 200
     /// names.
-    #[must_use]
     pub fn change_from(&self, earlier: &Self) -> Option<ToolsChange> {
         let mut change = ToolsChange {
             total: self.tools.len().try_into().unwrap_or(u64::MAX),
@@ -141,7 +135,6 @@ impl Catalogue {
     }
 
     /// Creates the error for a name that no tool has.
-    #[must_use]
     pub fn unknown_tool_error(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
         let near = similar_names(name, &names);

@@ -35,7 +35,6 @@ pub struct LocalHost {
 
 impl LocalHost {
     /// Creates a host without running commands.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -53,7 +53,6 @@ pub struct SessionMcpServers {
 
 impl SessionMcpServers {
     /// Creates an empty set of servers; nothing is started.
-    #[must_use]
     pub fn new(settings: McpSettings) -> Self {
         let dial = Arc::new(settings.clone());
         Self::with_dialer(settings, dial)
@@ -103,14 +102,12 @@ impl SessionMcpServers {
     }
 
     /// Returns the status of each server, by name.
-    #[must_use]
     pub fn statuses(&self) -> Vec<McpServerStatus> {
         self.book.statuses()
     }
 
     /// Returns the tools of all servers, by name: `mcp__SERVER__TOOL`. Their annotations are the server's claims; the
     /// policy decides whether they may run. A server that reconnects keeps its tools.
-    #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         let catalogue = self.book.catalogue();
         catalogue.values().map(|entry| entry.spec.clone()).collect()

@@ -72,7 +72,6 @@ pub(super) struct NameDefinition {
 
 impl Corpus {
     /// Creates an empty corpus for a query.
-    #[must_use]
     pub fn new(query: &SearchQuery) -> Self {
         Self {
             query: query.clone(),
@@ -201,7 +200,6 @@ impl Corpus {
     }
 
     /// Returns the words of the query that occur in no text and no path.
-    #[must_use]
     pub fn missing_words(&self) -> Vec<String> {
         let mut seen = self.in_paths;
         for (term, with) in self.with_term.iter().enumerate() {
@@ -211,7 +209,6 @@ impl Corpus {
     }
 
     /// Returns the best `limit` hits, best first; equal ones in the order of their paths and lines.
-    #[must_use]
     pub fn rank(&self, limit: usize) -> Vec<SearchHit> {
         rank::rank_passages(self, limit)
     }

@@ -7,7 +7,6 @@
 /// assert_eq!(harn_tools::defined_name("func (s *Server) Start() {"), Some("Start"));
 /// assert_eq!(harn_tools::defined_name("let feed = Feed::new();"), None);
 /// ```
-#[must_use]
 pub fn defined_name(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     let mut keyword = "";

@@ -42,13 +42,11 @@ impl QueryName {
 
 impl SearchQuery {
     /// Parses a question; ignores its stop words.
-    #[must_use]
     pub fn question(text: &str) -> Self {
         Self::from_words(words(text).filter(|word| !is_stop_word(&word.to_lowercase())))
     }
 
     /// Creates a query for every word of `text`.
-    #[must_use]
     pub fn from_text(text: &str) -> Self {
         Self::from_words(words(text))
     }
@@ -76,19 +74,16 @@ impl SearchQuery {
     }
 
     /// Returns whether there is nothing to search for.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
     /// Returns the words of the query, as written.
-    #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
     /// Returns whether the query clearly means an item called `name`.
-    #[must_use]
     pub fn asks_for(&self, name: &str) -> bool {
         let known = self.names.get(&name_key(name));
         known.is_some_and(|known| known.means(name))
@@ -102,7 +97,6 @@ impl SearchQuery {
     }
 
     /// Returns how many terms of the query `line` contains, each counted once.
-    #[must_use]
     pub fn matches(&self, line: &str) -> usize {
         self.terms_in(line).count_ones() as usize
     }

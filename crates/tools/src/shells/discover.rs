@@ -18,7 +18,6 @@ const USUAL: [&str; 6] = [
 const WINDOWS: [&str; 3] = ["pwsh.exe", "powershell.exe", "cmd.exe"];
 
 /// Returns the shells of a world. The first one found takes its id, even if its file is missing.
-#[must_use]
 pub fn discover(world: &dyn ShellWorld) -> ShellList {
     let found = match world.platform() {
         ShellPlatform::Darwin | ShellPlatform::Linux => find_on_unix(world),
@@ -40,7 +39,6 @@ pub fn discover(world: &dyn ShellWorld) -> ShellList {
 }
 
 /// Returns the id of the shell to use: the chosen one if it is available, else the first available, else the first.
-#[must_use]
 pub fn default_id(shells: &[SystemShell], chosen: Option<&str>) -> Option<String> {
     let there = |shell: &&SystemShell| shell.available;
     let chosen = shells

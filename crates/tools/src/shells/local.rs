@@ -21,7 +21,6 @@ pub struct LocalShells {
 
 impl LocalShells {
     /// Creates the list for the shells of `world`.
-    #[must_use]
     pub fn new(world: Arc<dyn ShellWorld>) -> Self {
         Self {
             world,

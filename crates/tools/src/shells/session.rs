@@ -27,7 +27,6 @@ pub struct SessionShells {
 
 impl SessionShells {
     /// Creates the shells of this session, with those of this machine as a fallback.
-    #[must_use]
     pub fn new(local: LocalShells, session: SessionId, deadlines: HostDeadlines) -> Self {
         Self {
             local,
@@ -84,7 +83,6 @@ impl SessionShells {
     }
 
     /// Returns the id of the shell that was chosen for this session.
-    #[must_use]
     pub fn chosen_id(&self) -> Option<String> {
         self.local.chosen_id(&self.session)
     }

@@ -22,7 +22,6 @@ pub struct Skill {
 
 impl Skill {
     /// Returns its purpose, for ranking: the description, else the short line.
-    #[must_use]
     pub fn purpose(&self) -> &str {
         match self.card.description.is_empty() {
             true => &self.card.short,
@@ -31,7 +30,6 @@ impl Skill {
     }
 
     /// Whether it restricts the tools that the agent may use.
-    #[must_use]
     pub fn restricts_tools(&self) -> bool {
         let allowed = &self.card.allowed_tools;
         !allowed.is_empty() && !allowed.iter().any(|entry| entry == ANY_TOOL)
@@ -39,13 +37,11 @@ impl Skill {
 
     /// Returns its slash command: the id with `:` for `/`, because a slash would end the command's name for some
     /// clients.
-    #[must_use]
     pub fn command(&self) -> String {
         self.id.replace('/', ":")
     }
 
     /// Returns the folder of its file.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.origin {
             SkillOrigin::File(path) => path.parent(),
@@ -178,7 +174,6 @@ impl SkillLayer {
     ];
 
     /// Returns its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cli => "cli",
@@ -193,13 +188,11 @@ impl SkillLayer {
     }
 
     /// Returns the layer with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layer| layer.as_str() == name)
     }
 
     /// Whether its skills are part of the workspace, so that the author of the workspace wrote them.
-    #[must_use]
     pub fn is_from_workspace(self) -> bool {
         match self {
             Self::Project | Self::Manifest | Self::Package => true,

@@ -45,7 +45,6 @@ pub struct SkillLibrary {
 
 impl SkillLibrary {
     /// Creates a library for these folders and for every workspace that is requested.
-    #[must_use]
     pub fn new(places: SkillPlaces, clock: Arc<dyn Clock>) -> Self {
         Self {
             places: Arc::new(places),
@@ -58,7 +57,6 @@ impl SkillLibrary {
 
     /// Returns the skills of the workspace around a directory. A background task finds them and refreshes them after
     /// changes while a handle exists. Must be called in a tokio runtime.
-    #[must_use]
     pub fn workspace(&self, cwd: &Path) -> Arc<WorkspaceSkills> {
         let mut workspaces = lock(&self.workspaces);
         if let Some(open) = workspaces.get(cwd).and_then(Weak::upgrade) {
@@ -114,7 +112,6 @@ pub struct SkillRefresh {
 impl WorkspaceSkills {
     /// Finds the skills of the workspace around a directory once, without a background task. Blocks while it reads the
     /// disk.
-    #[must_use]
     pub fn find(places: SkillPlaces, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
         let skills = Self::new(Arc::new(places), cwd, clock);
         skills.refresh();
@@ -134,7 +131,6 @@ impl WorkspaceSkills {
     }
 
     /// Returns the root of the workspace. Blocks while it reads the disk.
-    #[must_use]
     pub fn root(&self) -> PathBuf {
         workspace_root(&self.cwd, self.places.home.as_deref())
     }
@@ -161,7 +157,6 @@ impl WorkspaceSkills {
     }
 
     /// Returns the skills on disk, without those of a host.
-    #[must_use]
     pub fn registry(&self) -> Arc<SkillRegistry> {
         self.snapshot().registry
     }
@@ -185,7 +180,6 @@ impl WorkspaceSkills {
     }
 
     /// Checks one file or folder of skills, without layers. Returns its skills and problems.
-    #[must_use]
     pub fn check(path: &Path) -> SkillRegistry {
         walk::check_path(path).build_registry(&[], &[])
     }

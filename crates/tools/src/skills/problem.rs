@@ -26,7 +26,6 @@ pub enum ProblemSeverity {
 
 impl ProblemSeverity {
     /// Returns its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",

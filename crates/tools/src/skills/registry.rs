@@ -68,38 +68,32 @@ impl SkillRegistry {
     }
 
     /// Returns the skills in use, by id.
-    #[must_use]
     pub fn skills(&self) -> &[Arc<Skill>] {
         &self.skills
     }
 
     /// Returns the shadowed skills, by id.
-    #[must_use]
     pub fn shadowed(&self) -> &[ShadowedSkill] {
         &self.shadowed
     }
 
     /// Returns the problems of the skills and manifests.
-    #[must_use]
     pub fn problems(&self) -> &[SkillProblem] {
         &self.problems
     }
 
     /// Returns the MCP servers in the workspace's manifest, by name. Connect them only if the workspace is trusted.
-    #[must_use]
     pub fn servers(&self) -> &[McpServerSpec] {
         &self.servers
     }
 
     /// Returns the skill with this id.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&Arc<Skill>> {
         let at = self.skills.binary_search_by(|skill| (*skill.id).cmp(id));
         at.ok().map(|at| &self.skills[at])
     }
 
     /// Finds a skill by its id, its slash command, or its name if only one has it.
-    #[must_use]
     pub fn find(&self, words: &str) -> Option<&Arc<Skill>> {
         let by_id = self
             .get(words)
@@ -112,7 +106,6 @@ impl SkillRegistry {
     }
 
     /// Returns the display name of a skill: its name if that identifies it, else its id.
-    #[must_use]
     pub fn display_name<'a>(&'a self, id: &'a str) -> &'a str {
         let name = self.get(id).map(|skill| &*skill.card.name);
         let leads_back = |name: &&str| self.find(name).is_some_and(|found| found.id == id);

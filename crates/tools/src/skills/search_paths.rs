@@ -35,7 +35,6 @@ pub(super) struct Ancestry {
 }
 
 /// Returns the root of the workspace around a directory, to which trust applies. `home` is never part of a workspace.
-#[must_use]
 pub fn workspace_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
     Ancestry::find(cwd, home).root
 }

@@ -47,7 +47,6 @@ pub(super) struct TermPosting {
 
 impl ToolIndex {
     /// Indexes the tools. Of two with the same name, the first counts.
-    #[must_use]
     pub fn new<'a>(tools: impl IntoIterator<Item = &'a ToolSpec>) -> Self {
         let mut by_name: BTreeMap<&str, &ToolSpec> = BTreeMap::new();
         for tool in tools {
@@ -90,7 +89,6 @@ impl ToolIndex {
     }
 
     /// Returns the searchable text of a tool, one line per part: its name, description, parameters and server.
-    #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         Some(&self.tools[self.find(name)?].text)
     }

@@ -21,7 +21,6 @@ struct PromotedTool {
 
 impl ToolPromotions {
     /// Creates an empty list with a limit on the total tokens, or without one.
-    #[must_use]
     pub fn new(budget_tokens: Option<u64>) -> Self {
         Self {
             budget: budget_tokens,
@@ -88,13 +87,11 @@ impl ToolPromotions {
     }
 
     /// Returns whether a tool is promoted, in effect or from the next boundary on.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.promoted.iter().any(|it| it.name == name)
     }
 
     /// Returns whether the model already sees a tool.
-    #[must_use]
     pub fn is_in_effect(&self, name: &str) -> bool {
         self.in_effect.contains(name)
     }

@@ -38,7 +38,6 @@ impl ToolRanking {
     pub const ALL: [Self; 3] = [Self::Bm25, Self::Regex, Self::Hybrid];
 
     /// Returns the ranking's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
@@ -48,7 +47,6 @@ impl ToolRanking {
     }
 
     /// Returns the ranking with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.name() == name)
     }
@@ -59,7 +57,6 @@ type ScoredTool = (usize, f64);
 
 impl ToolIndex {
     /// Returns the tools that match a query, best first, at most twenty; equal ones by name.
-    #[must_use]
     pub fn rank(&self, ranking: ToolRanking, query: &str) -> ToolSearchOutcome {
         if query.trim().is_empty() {
             return ToolSearchOutcome::blank_query();

@@ -55,7 +55,6 @@ struct ToolSearchArgs {
 
 impl ToolSearch {
     /// Creates a tool search, off until [`set_catalogue`](Self::set_catalogue) is called.
-    #[must_use]
     pub fn new(options: ToolSearchOptions) -> Self {
         let state = ToolSearchState {
             index: None,
@@ -138,7 +137,6 @@ impl ToolSearch {
     }
 
     /// Returns the part of these tools that a model sees. The search tool itself is not included.
-    #[must_use]
     pub fn visible_tools<'a>(&self, tools: &'a [ToolSpec]) -> VisibleTools<'a> {
         let state = lock(&self.state);
         let on = state.index.is_some();
@@ -149,7 +147,6 @@ impl ToolSearch {
     }
 
     /// Returns the search tool, if any tool is deferred.
-    #[must_use]
     pub fn spec(&self) -> Option<ToolSpec> {
         let state = lock(&self.state);
         let index = state.index.as_ref()?;

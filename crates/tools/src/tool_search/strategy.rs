@@ -47,7 +47,6 @@ impl fmt::Debug for ToolSearchStrategy {
 
 impl ToolSearchStrategy {
     /// Returns the label of the strategy in events.
-    #[must_use]
     pub fn label(&self) -> &str {
         match self {
             Self::Ranked(ranking) => ranking.name(),

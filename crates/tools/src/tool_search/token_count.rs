@@ -16,7 +16,6 @@ struct ToolDeclaration<'a> {
 }
 
 /// Estimates the tokens of a tool: a quarter of the bytes of its JSON, plus one.
-#[must_use]
 pub fn tool_tokens(tool: &ToolSpec) -> u64 {
     let told = ToolDeclaration {
         name: &tool.name,
@@ -27,13 +26,11 @@ pub fn tool_tokens(tool: &ToolSpec) -> u64 {
 }
 
 /// Estimates the tokens of all tools.
-#[must_use]
 pub fn catalogue_tokens(tools: &[ToolSpec]) -> u64 {
     tools.iter().map(tool_tokens).sum()
 }
 
 /// Returns whether the tools would fill more than a tenth of the context, so that tool search pays off.
-#[must_use]
 pub fn is_search_needed(catalogue_tokens: u64, context_tokens: u64) -> bool {
     catalogue_tokens > context_tokens / 10
 }

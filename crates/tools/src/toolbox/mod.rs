@@ -68,7 +68,6 @@ struct ToolboxState {
 
 impl Toolbox {
     /// Creates the toolbox of a session that is being opened. Must be called in a runtime.
-    #[must_use]
     pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Arc<Self> {
         let servers = Arc::new(ServerPart::new(&config, &session.cwd));
         let skills = config.skills.as_ref().map(|library| {
@@ -95,7 +94,6 @@ impl Toolbox {
     }
 
     /// Creates a toolbox with only the built-in tools, for a session without equipment.
-    #[must_use]
     pub fn builtin_only() -> Arc<Self> {
         let config = Arc::new(ToolboxConfig::default());
         let nobody = NewEquipment {
@@ -143,20 +141,17 @@ impl Toolbox {
 
     /// Returns the toolbox of a turn's session, if it has one. Workers share the toolbox of the session they work
     /// for.
-    #[must_use]
     pub fn from_turn(cx: &TurnContext) -> Option<Arc<Self>> {
         cx.equipment()
     }
 
     /// Returns the current tools.
-    #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         lock(&self.state).catalogue.clone()
     }
 
     /// Returns the tools that a model sees: those that active skills allow, without the deferred ones, and the tool
     /// that finds those.
-    #[must_use]
     pub fn visible_tools(&self) -> Vec<ToolSpec> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
         let visible = self.search.visible_tools(&tools).loaded.into_iter();
@@ -164,7 +159,6 @@ impl Toolbox {
     }
 
     /// Returns the names of the deferred tools, which a model must find first.
-    #[must_use]
     pub fn deferred_names(&self) -> Vec<String> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
         let deferred = self.search.visible_tools(&tools).deferred.into_iter();
@@ -172,19 +166,16 @@ impl Toolbox {
     }
 
     /// Returns the skills of the session, if it has any.
-    #[must_use]
     pub fn skills(&self) -> Option<&Arc<SessionSkills>> {
         self.skills.as_ref()
     }
 
     /// Returns the shells of the host or of this machine.
-    #[must_use]
     pub fn shells(&self) -> &SessionShells {
         &self.shells
     }
 
     /// Returns the host's operations, as last received.
-    #[must_use]
     pub fn capabilities(&self) -> Arc<HostCapabilities> {
         self.host.capabilities()
     }

@@ -77,7 +77,6 @@ pub struct Toolboxes {
 
 impl Toolboxes {
     /// Creates a provider with this configuration.
-    #[must_use]
     pub fn new(config: ToolboxConfig) -> Self {
         let config = Arc::new(config);
         Self { config }

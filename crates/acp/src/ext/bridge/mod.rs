@@ -32,7 +32,6 @@ use super::{capabilities::SingleMethod, schema};
 
 impl BridgeMethod {
     /// Returns how long a host may take to answer the request.
-    #[must_use]
     pub const fn deadline(self, deadlines: &HostDeadlines) -> Duration {
         match self {
             Self::BuiltinCall | Self::Call => deadlines.call,
@@ -72,13 +71,11 @@ macro_rules! bridge_methods {
             pub const ALL: &'static [Self] = &[$(Self::$request),*];
 
             /// Returns the method name.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$request => $asked,)* }
             }
 
             /// Returns the request with this name.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($asked => Some(Self::$request),)*
@@ -98,7 +95,6 @@ macro_rules! bridge_methods {
             pub const ALL: &'static [Self] = &[$(Self::$notification),*];
 
             /// Returns the method name.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$notification => $heard,)* }
             }

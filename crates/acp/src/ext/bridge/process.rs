@@ -25,7 +25,6 @@ macro_rules! process_operations {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the operation with this full name, which includes the capability.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($full => Some(Self::$variant),)*
@@ -34,7 +33,6 @@ macro_rules! process_operations {
             }
 
             /// Returns the full name, with the capability.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $full,)*

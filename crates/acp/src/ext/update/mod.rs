@@ -25,7 +25,6 @@ macro_rules! extension_updates {
             pub const ALL: &'static [Self] = &[Self::AvailableCommandsUpdate, $(Self::$variant),*];
 
             /// Returns the discriminator.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     Self::AvailableCommandsUpdate => "available_commands_update",
@@ -121,13 +120,11 @@ impl ExtensionSet {
     }
 
     /// Returns whether the set contains the extension.
-    #[must_use]
     pub const fn contains(self, extension: ExtensionUpdateKind) -> bool {
         self.0 & extension.bit() != 0
     }
 
     /// Returns the extensions in the set, sorted by name.
-    #[must_use]
     pub fn to_sorted(self) -> Vec<ExtensionUpdateKind> {
         let all = ExtensionUpdateKind::ALL.iter().copied();
         let mut these: Vec<_> = all.filter(|it| self.contains(*it)).collect();

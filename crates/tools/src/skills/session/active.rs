@@ -102,13 +102,11 @@ impl ActiveSet {
 
 impl SessionSkills {
     /// Returns the active skills, in order of activation.
-    #[must_use]
     pub fn active(&self) -> Vec<Arc<Skill>> {
         lock(&self.state).active.skills().cloned().collect()
     }
 
     /// Whether the active skills allow a tool. If they name no tools, all are allowed.
-    #[must_use]
     pub fn allows(&self, tool: &ToolSpec) -> bool {
         if [LOAD_SKILL, TOOL_SEARCH].contains(&tool.name.as_str()) {
             return true;

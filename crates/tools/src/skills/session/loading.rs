@@ -18,7 +18,6 @@ pub const LOAD_SKILL: &str = "load_skill";
 
 impl SessionSkills {
     /// Returns the tool with which a model loads a skill's text.
-    #[must_use]
     pub fn load_skill_spec() -> ToolSpec {
         ToolSpec {
             name: LOAD_SKILL.to_owned(),

@@ -50,7 +50,6 @@ pub enum SkillMatchStrategy {
 
 impl SkillMatchStrategy {
     /// Returns its name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Metadata => "metadata",
@@ -60,7 +59,6 @@ impl SkillMatchStrategy {
     }
 
     /// Returns the strategy with this name. An unknown name returns the default and a warning.
-    #[must_use]
     pub fn from_name(name: &str) -> (Self, Option<String>) {
         let all = [Self::Metadata, Self::Host, Self::Embedding];
         match all.into_iter().find(|one| one.as_str() == name) {

@@ -88,7 +88,6 @@ struct SessionSkillsState {
 impl SessionSkills {
     /// Creates the skills of a session. Returns at once; a background task finds them. Must be called in a tokio
     /// runtime.
-    #[must_use]
     pub fn new(config: NewSessionSkills) -> Arc<Self> {
         let this = Arc::new(Self {
             config,
@@ -104,14 +103,12 @@ impl SessionSkills {
     }
 
     /// Returns the skills that exist now.
-    #[must_use]
     pub fn registry(&self) -> Arc<SkillRegistry> {
         lock(&self.state).registry.clone()
     }
 
     /// Returns the MCP servers of the workspace's manifest and whether the workspace is trusted. The trust is that of
     /// the last beginning of a turn.
-    #[must_use]
     pub fn workspace_servers(&self) -> (Vec<McpServerSpec>, bool) {
         let trusted = self.trusted.load(Ordering::Relaxed);
         (self.registry().servers().to_vec(), trusted)
@@ -136,7 +133,6 @@ impl SessionSkills {
     }
 
     /// Returns a slash command for each skill that people may use.
-    #[must_use]
     pub fn commands(&self) -> Vec<SlashCommand> {
         commands(&self.registry())
     }

@@ -48,7 +48,6 @@ impl SessionSkills {
     ///
     /// A runtime calls no boundary before this agent. It calls the boundary of the skills itself; a caller with other
     /// equipment calls that equipment's boundary.
-    #[must_use]
     pub fn agent_for_command(
         self: &Arc<Self>,
         prompt: &[ContentBlock],
