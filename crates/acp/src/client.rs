@@ -38,14 +38,6 @@ pub fn vendor_meta(data: impl Serialize) -> Map<String, Value> {
     Map::from_iter([(VENDOR.to_owned(), data)])
 }
 
-/// Decodes an extension update, under its own name or carried by a `session_info_update`.
-pub fn extension_update(update: &Value) -> Option<CarriedUpdate<'static>> {
-    match update.get("sessionUpdate")?.as_str()? {
-        "session_info_update" => vendor_data(update.get("_meta")?.as_object()),
-        _ => Some(ExtensionUpdate::deserialize(update).ok()?.into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{collections::BTreeMap, fs, path::Path};
@@ -192,11 +184,12 @@ mod tests {
         let info = serde_json::json!({
             "sessionUpdate": "session_info_update", "_meta": vendor_meta(&carried)
         });
-        for update in [direct, info] {
-            let decoded = extension_update(&update).unwrap();
+        let direct: CarriedUpdate<'_> = ExtensionUpdate::deserialize(&direct).unwrap().into();
+        let info: CarriedUpdate<'_> = vendor_data(info["_meta"].as_object()).unwrap();
+        for decoded in [direct, info] {
             assert_eq!(serde_json::to_value(decoded).unwrap(), carried);
         }
         let unknown = serde_json::json!({"sessionUpdate": "telepathy", "_meta": {}});
-        assert!(extension_update(&unknown).is_none());
+        assert!(ExtensionUpdate::deserialize(&unknown).is_err());
     }
 }

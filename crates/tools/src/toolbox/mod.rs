@@ -158,13 +158,6 @@ impl Toolbox {
         visible.filter(|tool| self.allows(tool)).cloned().collect()
     }
 
-    /// Returns the names of the deferred tools, which a model must find first.
-    pub fn deferred_names(&self) -> Vec<String> {
-        let tools: Vec<_> = self.catalogue().tools().cloned().collect();
-        let deferred = self.search.visible_tools(&tools).deferred.into_iter();
-        deferred.map(|tool| tool.name.clone()).collect()
-    }
-
     /// Returns the skills of the session, if it has any.
     pub fn skills(&self) -> Option<&Arc<SessionSkills>> {
         self.skills.as_ref()
