@@ -48,7 +48,7 @@ impl Repo {
     pub(crate) fn read() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
-            .context("xtask lies in the repository's root")?;
+            .context("xtask is in the repository's root")?;
         Ok(Self {
             files: files(root)?,
             packages: packages(root)?,

@@ -87,7 +87,7 @@ impl SessionActivity {
             .and_then(Value::as_bool)
             .is_some_and(|said| said != terminal)
         {
-            let what = format!("says `terminal: {}` with {event}", !terminal);
+            let what = format!("has `terminal: {}` with {event}", !terminal);
             broken(ConformanceRule::WorkerTerminalWrong, what);
         }
         if update

@@ -92,7 +92,7 @@ pub(super) fn is_offered(harn: Option<&Value>) -> bool {
 
 pub(super) fn not_offered_finding(name: &str) -> (ConformanceRule, String) {
     let what = format!(
-        "{} is asked of a host that did not declare it",
+        "{} is sent to a host that did not declare it",
         quote_name(name)
     );
     (ConformanceRule::NotOffered, what)

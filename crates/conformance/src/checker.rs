@@ -192,12 +192,12 @@ impl Checker {
             MethodOrigin::Contract(to) => direction.is_some_and(|went| went != *to),
             MethodOrigin::Own => false,
             MethodOrigin::Nothing => {
-                let what = format!("nobody knows a method {}", quote_name(name));
+                let what = format!("unknown method {}", quote_name(name));
                 return vec![(ConformanceRule::UnknownMethod, what)];
             }
         };
         if wrong_way {
-            let what = format!("{} comes from the other side", quote_name(name));
+            let what = format!("only the other side may send {}", quote_name(name));
             return vec![(ConformanceRule::UnknownMethod, what)];
         }
         found.extend(meta::check_params(name, params));

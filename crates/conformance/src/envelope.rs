@@ -31,7 +31,7 @@ pub(super) enum RpcOutcome<'a> {
 pub(super) fn read(value: &Value) -> Result<RecordedMessage<'_>, &'static str> {
     let members = match value {
         Value::Object(members) => members,
-        Value::Array(_) => return Err("batches are not used; send one message a line"),
+        Value::Array(_) => return Err("batches are not supported; send one message per line"),
         _ => return Err("the line is not an object"),
     };
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

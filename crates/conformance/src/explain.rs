@@ -57,7 +57,7 @@ pub(super) fn explain_errors(
                 });
                 (
                     ConformanceRule::UnknownMember,
-                    format!("{at} has no member {}", list_names(names)),
+                    format!("{at} must not have {}", list_names(names)),
                 )
             }
             SchemaProblem::Lacks(_) => {
@@ -125,7 +125,7 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
             match find_meant_variant(context, path) {
                 Some(branch) => branch.iter().for_each(|error| descend(error, leaves)),
                 None => push(SchemaProblem::Other(
-                    "is none of the words or variants it may be".to_owned(),
+                    "is not one of the allowed values or variants".to_owned(),
                 )),
             }
         }
@@ -150,7 +150,7 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
         }
         ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
             push(SchemaProblem::Other(
-                "is none of the words it may be".to_owned(),
+                "is not one of the allowed values".to_owned(),
             ));
         }
         other => push(SchemaProblem::Other(format!(

@@ -144,7 +144,7 @@ impl<'a> RecordedUpdate<'a> {
 }
 
 fn unknown_update_finding(name: &str) -> (ConformanceRule, String) {
-    let message = format!("nobody knows an update {}", quote_name(name));
+    let message = format!("unknown update {}", quote_name(name));
     (ConformanceRule::UnknownUpdate, message)
 }
 
@@ -164,7 +164,7 @@ fn check_surrounding_params(params: &Value) -> MessageFindings {
         .map(|(name, _)| name)
     {
         if !matches!(name.as_str(), "sessionId" | "update" | "_meta") {
-            let message = format!("`params` has no member {}", quote_name(name));
+            let message = format!("`params` must not have {}", quote_name(name));
             found.push((ConformanceRule::UnknownMember, message));
         }
     }
@@ -175,7 +175,7 @@ fn check_surrounding_params(params: &Value) -> MessageFindings {
 pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params.get("kind").and_then(Value::as_str) {
         Some(kind) if !NAMES.kinds.iter().any(|known| known == kind) => {
-            let message = format!("nobody knows an agent event {}", quote_name(kind));
+            let message = format!("unknown agent event {}", quote_name(kind));
             vec![(ConformanceRule::UnknownUpdate, message)]
         }
         _ => EVENTS.check(&without_members(params, &[REPLAYED]), "params"),

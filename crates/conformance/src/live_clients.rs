@@ -38,11 +38,11 @@ fn check(state: &Value) -> MessageFindings {
         let what = if !names.insert(name) {
             "is listed twice"
         } else if drives && active != name {
-            "is a controller, and another is in control"
+            "is a controller, but not the active one"
         } else if !drives && active == name {
-            "is in control, and only watches"
+            "is the active controller, but only observes"
         } else if !drives && (has("prompt_injection") || has("permission_routing")) {
-            "only watches, and may speak or is asked"
+            "only observes, but may inject messages or receives questions"
         } else {
             return None;
         };
@@ -50,7 +50,8 @@ fn check(state: &Value) -> MessageFindings {
     });
     let told = &state["client"];
     let absent = || !told.is_null() && !clients.contains(told);
-    let wrong = wrong.or_else(|| absent().then(|| "who did it is not listed as it is".to_owned()));
+    let wrong = wrong
+        .or_else(|| absent().then(|| "`client` differs from its entry in `clients`".to_owned()));
     let found = wrong.map(|what| (ConformanceRule::RosterWrong, what));
     found.into_iter().collect()
 }

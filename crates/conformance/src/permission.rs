@@ -110,7 +110,7 @@ pub(super) fn check(params: &Value, expected: MemberPlacement) -> MessageFinding
     let mut lacks = |what: &str| found.push((ConformanceRule::ApprovalLacking, what.to_owned()));
     match (expected, &beside) {
         (MemberPlacement::Beside, None) => {
-            lacks("`params` lacks what the contract has beside ACP's")
+            lacks("`params` lacks the contract's members beside ACP's")
         }
         (MemberPlacement::UnderMeta, Some(_)) => {
             let what = "`params` has members beside ACP's, and the client did not ask for them";

@@ -89,7 +89,7 @@ const OF_A_TURN: [&str; 8] = [
 ];
 
 fn work_outside_turn_finding(who: &str) -> (ConformanceRule, String) {
-    let what = format!("{who} is spoken of after its turn was answered");
+    let what = format!("{who} has an event after its turn was answered");
     (ConformanceRule::WorkOutsideTurn, what)
 }
 
@@ -283,7 +283,7 @@ impl CheckedSessions {
         }
         if update.is_tool() {
             if !session.may_be_in_turn() {
-                let what = "a tool call is spoken of after its turn was answered".to_owned();
+                let what = "a tool call has an event after its turn was answered".to_owned();
                 found.push((ConformanceRule::CallOutsideTurn, what));
             }
             if let (true, "tool_call", Some(id)) = (
@@ -364,7 +364,10 @@ impl CheckedSessions {
         }
         let (session, mut found) = self.find(name, strict);
         if !session.may_be_in_turn() {
-            let what = format!("{} comes after its turn was answered", quote_name(method));
+            let what = format!(
+                "{} was sent after its turn was answered",
+                quote_name(method)
+            );
             found.push((ConformanceRule::RequestOutsideTurn, what));
         } else if method == permission::METHOD
             && strict

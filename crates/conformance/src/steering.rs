@@ -105,7 +105,9 @@ pub(super) fn check_event(params: &Value) -> MessageFindings {
             if skipped == explained && (there || !skipped) {
                 return MessageFindings::new();
             }
-            let what = "tools are said to be skipped, and not where or not why".to_owned();
+            let what =
+                "`dispatchSkipped` needs `skipReason` and the seam `pre_tool_dispatch`; `skipReason` needs `dispatchSkipped`"
+                    .to_owned();
             vec![(ConformanceRule::SkipWrong, what)]
         }
         _ => MessageFindings::new(),
@@ -115,11 +117,11 @@ pub(super) fn check_event(params: &Value) -> MessageFindings {
 fn check_outcome(params: &Value) -> MessageFindings {
     let reason = params.get("reason");
     let what = if params["target"]["sessionId"] != params["sessionId"] {
-        "it is about another session than its own"
+        "its target is another session"
     } else if reason.is_some() != (params["status"] == "rejected") {
-        "it is rejected without a reason, or has a reason and is not"
+        "it must have a reason if it is rejected, and only then"
     } else if reason.is_some_and(|reason| *reason != params["outcome"]) {
-        "its reason is another than its outcome"
+        "its reason must be its outcome"
     } else {
         return MessageFindings::new();
     };
@@ -161,7 +163,7 @@ impl InjectedMessages {
             found.push((ConformanceRule::DeliveredTwice, what));
         }
         if self.revoked.contains(id) && !replay {
-            let what = format!("the message {} was taken back", quote_name(id));
+            let what = format!("the message {} was revoked", quote_name(id));
             found.push((ConformanceRule::DeliveredRevoked, what));
         }
         found

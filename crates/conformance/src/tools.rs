@@ -71,14 +71,14 @@ impl SessionToolCalls {
                 (Some(true), ArgumentStream::Never | ArgumentStream::Closed) => {
                     broken(
                         ConformanceRule::ParsingOutOfOrder,
-                        "says `parsing: true`, not having begun with it",
+                        "has `parsing: true`, but did not begin with it",
                     );
                     ArgumentStream::Closed
                 }
                 (Some(false), ArgumentStream::Never | ArgumentStream::Closed) => {
                     broken(
                         ConformanceRule::ParsingOutOfOrder,
-                        "says `parsing: false`, and was not parsing",
+                        "has `parsing: false`, but was not parsing",
                     );
                     ArgumentStream::Closed
                 }
@@ -94,7 +94,7 @@ impl SessionToolCalls {
             if call.parsing == ArgumentStream::Open && !call.ended {
                 broken(
                     ConformanceRule::ParsingOutOfOrder,
-                    "ends and never said `parsing: false`",
+                    "ends without `parsing: false`",
                 );
             }
             call.ended = true;

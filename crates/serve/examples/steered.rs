@@ -14,7 +14,7 @@ struct Countdown;
 impl Agent for Countdown {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let Some(mut left) = number(&cx.prompt_text()) else {
-            cx.say("Say a number to count down from.").await?;
+            cx.say("Send a number to count down from.").await?;
             return Ok(StopReason::EndTurn);
         };
         loop {
@@ -36,7 +36,7 @@ impl Agent for Countdown {
                     }
                     Steering::Message { .. } => match number(&item.text()) {
                         Some(other) => left = other,
-                        None => cx.say("That is no number. ").await?,
+                        None => cx.say("That is not a number. ").await?,
                     },
                     // No user typed it, but a model would have it in its prompt from now on.
                     Steering::Reminder(reminder) => {

@@ -100,7 +100,7 @@ impl ServeOptions {
     pub(crate) fn work_dir(&self) -> Result<PathBuf> {
         match &self.directory {
             Some(dir) => std::path::absolute(dir).with_context(|| dir.display().to_string()),
-            None => std::env::current_dir().context("this directory has no name"),
+            None => std::env::current_dir().context("cannot determine the current directory"),
         }
     }
 
@@ -145,8 +145,8 @@ fn parse_whole_seconds(text: &OsStr) -> Result<Duration> {
 /// `~/Library/Application Support/harn`. Without `HOME`, `~` is the home directory in the user database.
 pub fn default_state_dir() -> Result<PathBuf> {
     resolve_own_dir(read_env_var, home_dir(), "XDG_STATE_HOME", ".local/state").context(
-        "there is no place to keep sessions in: HOME is not an absolute path, or is not set and this user has \
-         no home directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
+        "no state directory: HOME is not an absolute path, or is not set and this user has \
+         no home directory; set HOME or XDG_STATE_HOME, or give a directory with --state-dir",
     )
 }
 

@@ -230,12 +230,12 @@ fn check_plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> 
         Err(error) => return Err(io_error_at(path, error)),
     };
     let wrong = if found.is_symlink() {
-        "it is a link, which could lead anywhere; sessions are kept in plain folders only"
+        "it is a link; sessions are stored only in folders without links"
     } else if found.is_dir() || (kind == ExpectedPathKind::Either && found.is_file()) {
         return Ok(());
     } else {
         match kind {
-            ExpectedPathKind::Folder => "it is not a folder, and sessions are to be kept in it",
+            ExpectedPathKind::Folder => "it is not a folder; sessions are stored in folders",
             ExpectedPathKind::Either => "it is neither a file nor a folder",
         }
     };

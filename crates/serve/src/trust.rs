@@ -34,7 +34,7 @@ struct TrustFile {
 }
 
 impl StateFileFormat for TrustFile {
-    const FULL: &'static str = "it is full; take some back with `harn-serve trust --revoke`";
+    const FULL: &'static str = "it is full; revoke some with `harn-serve trust --revoke`";
 
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
         toml::from_str(text).map_err(|error| PolicyError::Syntax {
@@ -45,7 +45,7 @@ impl StateFileFormat for TrustFile {
 
     fn text(&self) -> String {
         let about =
-            "# Workspaces whose own files may have things run; see `harn-serve trust --help`.\n\n";
+            "# Workspaces whose own files may run programs; see `harn-serve trust --help`.\n\n";
         // Paths and times always serialise. If they did not, an empty file would trust nothing.
         format!("{about}{}", toml::to_string(self).unwrap_or_default())
     }
@@ -54,10 +54,10 @@ impl StateFileFormat for TrustFile {
 /// The reasons to reject a workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TrustError {
-    #[error("{}: {why}; name the folder of a project", .path.display())]
+    #[error("{}: {why}; give the folder of a project", .path.display())]
     NoFolder { path: PathBuf, why: String },
     /// The folder contains far more than one project.
-    #[error("{} holds more than a project; trust the folder of one", .0.display())]
+    #[error("{} contains more than a project; trust the folder of one project", .0.display())]
     TooWide(PathBuf),
     #[error(transparent)]
     File(#[from] PolicyError),
@@ -132,7 +132,7 @@ impl TrustLookup for WorkspaceTrustStore {
         match self.find_covering(workspace) {
             Ok(found) => found.is_some(),
             Err(error) => {
-                tracing::warn!(%error, "no workspace is trusted");
+                tracing::warn!(%error, "cannot read the trusted workspaces; trusting none");
                 false
             }
         }

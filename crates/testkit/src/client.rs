@@ -133,12 +133,12 @@ impl StrictClient {
 
     async fn deliver(&mut self, send: impl AsyncFnOnce(&mut TestLink) -> Result<(), String>) {
         let Some(link) = &mut self.link else {
-            self.fail("this client has left");
+            self.fail("this client has disconnected");
         };
         match timeout(self.patience, send(link)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.fail(&error),
-            Err(_) => self.fail("the agent takes no more lines"),
+            Err(_) => self.fail("the agent does not read any more lines"),
         }
     }
 
@@ -304,7 +304,7 @@ impl StrictClient {
     pub async fn close(mut self) -> Option<ExitStatus> {
         self.end_input();
         if self.read().await.is_some() {
-            self.fail("the last line came after the client had left, and nobody expected it");
+            self.fail("unexpected last line after the client closed its input");
         }
         self.check_all_answered();
         self.wait_until_ended().await
@@ -341,12 +341,12 @@ impl StrictClient {
     pub(crate) async fn read(&mut self) -> Option<Vec<u8>> {
         loop {
             let Some(link) = &mut self.link else {
-                self.fail("this client has left");
+                self.fail("this client has disconnected");
             };
             let line = match timeout(self.patience, link.recv()).await {
                 Ok(Ok(line)) => line?,
                 Ok(Err(error)) => self.fail(&error),
-                Err(_) => self.fail("nothing came"),
+                Err(_) => self.fail("no message arrived in time"),
             };
             self.recorder.record_line(RecordDirection::ToClient, &line);
             if !is_default_commands_update(&line) {
@@ -366,14 +366,14 @@ impl StrictClient {
             | MessageFromAgent::Notification { .. } => {}
             MessageFromAgent::Response { id, .. } => {
                 let Some(at) = self.waiting.iter().position(|waiting| waiting == id) else {
-                    self.fail("the last line answers nothing that was asked");
+                    self.fail("the last line answers no open request");
                 };
                 self.waiting.remove(at);
             }
             MessageFromAgent::Request { id, .. } => {
                 self.recorder.number_request(id);
                 if self.owed.contains(id) {
-                    self.fail("the id of the last line is in use already");
+                    self.fail("the id of the last line is already in use");
                 }
                 self.owed.push(id.clone());
             }
@@ -392,10 +392,16 @@ impl StrictClient {
 
     pub(crate) fn check_all_answered(&self) {
         if !self.waiting.is_empty() {
-            self.fail(&format!("requests without an answer: {:?}", self.waiting));
+            self.fail(&format!(
+                "requests that the agent did not answer: {:?}",
+                self.waiting
+            ));
         }
         if !self.owed.is_empty() {
-            self.fail(&format!("requests nobody answered: {:?}", self.owed));
+            self.fail(&format!(
+                "requests that the test did not answer: {:?}",
+                self.owed
+            ));
         }
     }
 
@@ -420,7 +426,10 @@ impl Drop for StrictClient {
             self.recorder.record_line(RecordDirection::ToClient, line);
         }
         if !unread.is_empty() {
-            self.fail(&format!("nobody read the last {} lines", unread.len()));
+            self.fail(&format!(
+                "the test did not read the last {} lines",
+                unread.len()
+            ));
         }
         self.check_all_answered();
     }
@@ -440,10 +449,10 @@ fn is_default_commands_update(line: &[u8]) -> bool {
 
 fn parse(line: &[u8]) -> Result<MessageFromAgent, &'static str> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
-        return Err("the last line is no JSON object");
+        return Err("the last line is not a JSON object");
     };
     if members.remove("jsonrpc") != Some(Value::from("2.0")) {
-        return Err("the last line does not say that it is JSON-RPC 2.0");
+        return Err("the last line lacks `jsonrpc` with the value 2.0");
     }
     let mut take = |name: &str| members.remove(name);
     let parts = (take("id"), take("method"), take("result"), take("error"));
@@ -466,7 +475,7 @@ fn parse(line: &[u8]) -> Result<MessageFromAgent, &'static str> {
         _ => return Err("the last line is neither request, notification nor answer"),
     };
     if !members.is_empty() {
-        return Err("the last line has members JSON-RPC does not know");
+        return Err("the last line has members that JSON-RPC does not define");
     }
     Ok(message)
 }

@@ -102,7 +102,7 @@ impl EventStrategy {
     fn examples(&self, kind: &str) -> BoxedStrategy<AgentEvent> {
         let events = every_event().into_iter().map(|envelope| envelope.event);
         let examples: Vec<_> = events.filter(|event| event.name() == kind).collect();
-        assert!(!examples.is_empty(), "there is no event {kind:?}");
+        assert!(!examples.is_empty(), "unknown event {kind:?}");
         select(examples).boxed()
     }
 

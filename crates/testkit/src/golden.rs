@@ -26,7 +26,7 @@ pub fn check(path: &Path, actual: &str, repair: &str) {
         let diff = TextDiff::from_lines(expected.as_str(), actual);
         let diff = diff.unified_diff().header(&name, "this run").to_string();
         panic!(
-            "{name} is not what the code does now:\n\n{diff}\nIf this is what it should do: {repair}"
+            "{name} differs from the output of the code:\n\n{diff}\nIf the new output is right: {repair}"
         );
     }
 }
@@ -61,6 +61,6 @@ mod tests {
         check(&path, "one\ntwo\n", "");
         let shown = complaint("one\nthree\n");
         assert!(shown.contains("-two\n+three\n"), "{shown}");
-        assert!(shown.ends_with("If this is what it should do: run this"));
+        assert!(shown.ends_with("If the new output is right: run this"));
     }
 }

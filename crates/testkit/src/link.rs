@@ -212,7 +212,7 @@ impl TestLink {
         match self {
             Self::Memory(memory) => match memory.serving.await {
                 Ok(ended) => ended.map(|()| None),
-                Err(error) => Err(format!("the connection's task died: {error}")),
+                Err(error) => Err(format!("the connection's task failed: {error}")),
             },
             Self::Process(mut process) => match process.child.wait().await {
                 Ok(status) => Ok(Some(status)),
@@ -223,7 +223,7 @@ impl TestLink {
 }
 
 fn closed_error() -> String {
-    "the agent does not listen any more".to_owned()
+    "the agent does not read any more".to_owned()
 }
 
 fn split_lines(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {

@@ -218,7 +218,7 @@ impl ShellResponse {
                 Some(Value::String(_)) | None => {
                     assert!(!self.headers.contains_key(header), "{envelope}");
                 }
-                Some(_) => panic!("{id} is no text in {envelope}"),
+                Some(_) => panic!("{id} is not a string in {envelope}"),
             }
         }
     }

@@ -51,7 +51,7 @@ impl ServedRoutes {
     pub(crate) async fn answer(&self, request: Request<Body>) -> (Parts, Vec<u8>) {
         let Ok(response) = self.call(request).await;
         let (parts, body) = response.into_parts();
-        let bytes = must(to_bytes(body, usize::MAX).await, "the body breaks off");
+        let bytes = must(to_bytes(body, usize::MAX).await, "the body ends early");
         (parts, bytes.to_vec())
     }
 }

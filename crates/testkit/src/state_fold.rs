@@ -14,7 +14,7 @@ const UNSAFE: [&str; 3] = ["__proto__", "constructor", "prototype"];
 pub fn apply(doc: &mut Value, op: &Value) -> Result<(), String> {
     let path = op["path"].as_array().ok_or("the path must be a list")?;
     let path: Vec<String> = path.iter().map(segment).collect::<Result<_, _>>()?;
-    let value = op.get("value").ok_or("there is no value")?;
+    let value = op.get("value").ok_or("`value` is missing")?;
     let new = match op["type"].as_str() {
         Some("set") => {
             find(doc, &path)?;
@@ -22,12 +22,12 @@ pub fn apply(doc: &mut Value, op: &Value) -> Result<(), String> {
         }
         Some("append-text") => {
             let Some(Value::String(text)) = find(doc, &path)? else {
-                return Err(format!("there is no text at {path:?}"));
+                return Err(format!("no text at {path:?}"));
             };
             let more = value.as_str().ok_or("only text can be appended")?;
             Value::String(format!("{text}{more}"))
         }
-        Some(_) | None => return Err(format!("there is no operation {}", op["type"])),
+        Some(_) | None => return Err(format!("unknown operation {}", op["type"])),
     };
     *find_or_create(doc, &path)? = new;
     Ok(())
@@ -54,7 +54,7 @@ fn segment(step: &Value) -> Result<String, String> {
         Value::String(step) => step.clone(),
         Value::Number(step) => step.to_string(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            return Err(format!("{step} is no step of a path"));
+            return Err(format!("{step} is not a step of a path"));
         }
     };
     match UNSAFE.contains(&step.as_str()) {
@@ -73,7 +73,7 @@ fn find<'a>(doc: &'a Value, path: &[String]) -> Result<Option<&'a Value>, String
             Some(Value::Object(fields)) => fields.get(step),
             Some(Value::Array(items)) => items.get(index(step, items.len())?),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-                return Err(format!("{path:?} leads through what holds nothing"));
+                return Err(format!("{path:?} leads through a value without members"));
             }
         };
     }
@@ -97,7 +97,7 @@ fn find_or_create<'a>(doc: &'a mut Value, path: &[String]) -> Result<&'a mut Val
                 &mut items[index]
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                return Err(format!("{path:?} leads through what holds nothing"));
+                return Err(format!("{path:?} leads through a value without members"));
             }
         };
     }
@@ -109,7 +109,7 @@ fn index(step: &str, length: usize) -> Result<usize, String> {
     let index: Option<usize> = step.parse().ok();
     // Only the plain form is valid: no sign, no leading zeros.
     let index = index.filter(|index| index.to_string() == step);
-    let index = index.ok_or_else(|| format!("{step:?} is no place in a list"))?;
+    let index = index.ok_or_else(|| format!("{step:?} is not an index of a list"))?;
     match index <= length {
         true => Ok(index),
         false => Err(format!("{index} is out of bounds of a list of {length}")),

@@ -61,7 +61,7 @@ impl ThreadScreen {
                 self.approvals
                     .insert(text("requestId"), without_time(params));
             }
-            other => panic!("{other:?} is no notification"),
+            other => panic!("{other:?} is not a notification"),
         }
     }
 

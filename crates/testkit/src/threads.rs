@@ -54,7 +54,7 @@ fn check(message: &MessageFromAgent) -> Result<(), &'static str> {
         {
             Err("the params of the last line do not repeat its method")
         }
-        MessageFromAgent::Request { .. } => Err("the server asks nothing on this wire"),
+        MessageFromAgent::Request { .. } => Err("the server must not send requests on this wire"),
         MessageFromAgent::Notification { .. } | MessageFromAgent::Response { .. } => Ok(()),
     }
 }
@@ -86,7 +86,7 @@ impl ThreadsClient {
                     }
                 }
                 MessageFromAgent::Response { .. } | MessageFromAgent::Request { .. } => {
-                    self.fail("the last line is no notification");
+                    self.fail("the last line is not a notification");
                 }
             }
         }
@@ -98,7 +98,7 @@ impl ThreadsClient {
         let created = self.expect("thread.created").await;
         let answer = self.expect_response(&id).await;
         if answer["thread"]["threadId"] != created["threadId"] {
-            self.fail("another thread was created than was told of");
+            self.fail("`thread.created` has another id than the response");
         }
         created["threadId"].as_str().unwrap_or_default().to_owned()
     }
@@ -111,7 +111,7 @@ impl ThreadsClient {
         let started = self.expect("turn.started").await;
         let answer = self.expect_response(&id).await;
         if answer["turnId"] != started["turnId"] {
-            self.fail("another turn was started than was told of");
+            self.fail("`turn.started` has another id than the response");
         }
         started["turnId"].as_str().unwrap_or_default().to_owned()
     }

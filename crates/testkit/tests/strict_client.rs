@@ -51,7 +51,7 @@ async fn unread_line_fails_the_test() {
     assert_eq!(update["content"]["text"], "one");
     let complaint = complaint(client);
     assert!(
-        complaint.starts_with("nobody read the last 1 lines"),
+        complaint.starts_with("the test did not read the last 1 lines"),
         "{complaint}"
     );
     assert!(complaint.contains(r#""text":"two""#), "{complaint}");
@@ -64,7 +64,7 @@ async fn outstanding_response_fails_the_test() {
     client.send_request("logout", Value::Null).await;
     let complaint = complaint(client);
     assert!(
-        complaint.starts_with("requests without an answer: [Number(1)]"),
+        complaint.starts_with("requests that the agent did not answer: [Number(1)]"),
         "{complaint}"
     );
 }
@@ -88,7 +88,7 @@ async fn unanswered_request_fails_the_test() {
     while !matches!(client.next().await, MessageFromAgent::Response { id: of, .. } if of == id) {}
     let complaint = complaint(client);
     assert!(
-        complaint.starts_with("requests nobody answered"),
+        complaint.starts_with("requests that the test did not answer"),
         "{complaint}"
     );
     assert!(complaint.contains(ask.as_str().unwrap()), "{complaint}");
@@ -104,7 +104,7 @@ async fn unexpected_line_fails_the_test() {
 }
 
 #[tokio::test(start_paused = true)]
-#[should_panic(expected = "nothing came")]
+#[should_panic(expected = "no message arrived in time")]
 async fn silence_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();

@@ -115,7 +115,7 @@ pub(super) fn check_workspace_dependencies(packages: &[Package]) -> Vec<String> 
             Some((_, May::UseAnything)) => continue,
             None => {
                 problems.push(format!(
-                    "{name}: has no row in xtask/src/tidy/edges.rs; add one that says what it may use"
+                    "{name}: has no row in xtask/src/tidy/edges.rs; add one that states what it may use"
                 ));
                 continue;
             }

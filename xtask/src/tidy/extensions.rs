@@ -18,8 +18,8 @@ pub(super) fn check_page(files: &[File]) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{PAGE}: {CODE} has changed since this page was last read against it; read the page again, mend \
-         it where it is wrong, and make this its line: {line}"
+        "{PAGE}: {CODE} has changed since this page was last checked; read the page \
+         again, correct it, and set its line to: {line}"
     )]
 }
 
@@ -55,7 +55,7 @@ mod tests {
         let code = |text| file("crates/acp/src/ext/a.rs", text);
         let first = check_page(&[code("one")]);
         assert_eq!(first.len(), 1);
-        let line = first[0].split("its line: ").nth(1).unwrap();
+        let line = first[0].split("set its line to: ").nth(1).unwrap();
         let written = file(PAGE, &format!("# Extensions\n\n{line}\n"));
         assert!(check_page(&[code("one"), written]).is_empty());
         let written = file(PAGE, line);

@@ -87,7 +87,7 @@ pub(super) fn types(files: &[File]) -> Vec<String> {
         if PARTICIPLES.contains(&it.name) {
             let (path, line, name) = (it.path, it.line, it.name);
             problems.push(format!(
-                "{path}:{line}: {name} does not say what the type is; name it by its role"
+                "{path}:{line}: {name} does not state what the type is; name it by its role"
             ));
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn dependencies(manifest: &str) -> Vec<String> {
         } else if inside && !reasoned {
             let name = line.split(['=', '.', ' ']).next().unwrap_or(line);
             problems.push(format!(
-                "Cargo.toml:{}: {name} has no reason; say in a comment above it why it earns its place",
+                "Cargo.toml:{}: {name} has no reason; state in a comment above it why the project needs it",
                 index + 1
             ));
         }

@@ -21,7 +21,7 @@ pub(super) fn budgets(files: &[File]) -> Vec<String> {
 fn over_budget(numbers: &Numbers) -> Vec<String> {
     let all = numbers.total().lines;
     let whole = (all > ALL_LINES).then(|| {
-        format!("crates: {all} production lines, {ALL_LINES} is the most; remove some, or raise the budget in a commit that says why")
+        format!("crates: {all} production lines, {ALL_LINES} is the most; remove some, or raise the budget in a commit that states why")
     });
     let long = numbers.0.iter().filter_map(|(name, it)| {
         let (code, most) = (it.code, if name == "tools" { TOOLS_CODE } else { CRATE_CODE });

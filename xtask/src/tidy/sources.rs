@@ -14,7 +14,7 @@ pub(super) fn module_docs(files: &[File]) -> Vec<String> {
         .filter(|file| !file.text.starts_with("//!"))
         .map(|file| {
             format!(
-                "{}: does not open with `//!`; begin with one to six lines that say what the file \
+                "{}: does not open with `//!`; begin with one to six lines that state what the file \
                  owns and what it must not touch",
                 file.path
             )
@@ -64,7 +64,7 @@ pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
     };
     find_lines(files, is_closed, names_vendor_key, |place| {
         format!(
-            "{place}: the key \"harn\" outside of crates/acp/src/ext/; vendor data has one door, call a \
+            "{place}: the key \"harn\" outside of crates/acp/src/ext/; only ext reads and writes vendor data, call a \
              function of ext or of harn_acp::client instead"
         )
     })

@@ -97,7 +97,7 @@ fn load(setup: &Setup, agent: &mut Running, session: &SessionId, count: u64) -> 
         "{} lines instead of {count}",
         drained.lines
     );
-    let first = first.context("nothing was replayed")?;
+    let first = first.context("no event was replayed")?;
     let since = |at: Instant| at.duration_since(begun).as_secs_f64();
     Ok((since(first), since(drained.at)))
 }

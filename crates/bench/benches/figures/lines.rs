@@ -90,7 +90,7 @@ impl<R: Read> Lines<R> {
             let line = self.next()?.context("the agent ended before it answered")?;
             if !line.starts_with(NOTIFICATION) {
                 let incoming: Incoming<'_> =
-                    serde_json::from_slice(line).context("a line that is no JSON-RPC")?;
+                    serde_json::from_slice(line).context("the line is not JSON-RPC")?;
                 if incoming.id == Some(id) && incoming.method.is_none() {
                     if let Some(error) = incoming.error {
                         bail!("the agent answered with an error: {error}");

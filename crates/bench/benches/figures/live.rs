@@ -260,7 +260,7 @@ async fn watch(mut link: Link, most: u64) -> Result<u64> {
             continue;
         }
         let at = event_id(message).context("an update without its id")?;
-        ensure!(at > last, "{at} came behind {last}");
+        ensure!(at > last, "{at} arrived after {last}");
         (got, last) = (got + 1, at);
     }
     Ok(got)

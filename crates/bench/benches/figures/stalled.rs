@@ -99,7 +99,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         if chunk.session_update == "agent_message_chunk" {
             let text = chunk.content.context("a chunk without content")?.text;
             if text != numbered_text(in_order) {
-                bail!("update {in_order} came as {text}");
+                bail!("update {in_order} arrived as {text}");
             }
             in_order += 1;
         }
@@ -146,7 +146,7 @@ fn wait_for_turn_end(state: &Path, session: &SessionId, begun: Instant) -> Resul
             return Ok(begun.elapsed());
         }
         if begun.elapsed() > TURN {
-            bail!("the turn did not end while nobody read");
+            bail!("the turn did not end while the client did not read");
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -285,5 +285,5 @@ fn finding_names_only_the_misplaced_member() {
     message["params"]["update"]["workerId"] = json!("w");
     let found = Checker::for_lone_messages().check_value(message);
     let found: Vec<_> = found.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(found, ["`params/update` has no member `workerId`"]);
+    assert_eq!(found, ["`params/update` must not have `workerId`"]);
 }

@@ -280,7 +280,7 @@ impl Default for ToolArgs {
 fn parse_skill_match(word: &str) -> Result<SkillMatchStrategy, String> {
     match SkillMatchStrategy::from_name(word) {
         (strategy, None) => Ok(strategy),
-        (_, Some(_)) => Err("the ways are metadata, host and embedding".to_owned()),
+        (_, Some(_)) => Err("known strategies: metadata, host, embedding".to_owned()),
     }
 }
 
@@ -295,7 +295,7 @@ fn parse_tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
         "bm25" => ToolRanking::Bm25,
         "regex" => ToolRanking::Regex,
         "hybrid" => ToolRanking::Hybrid,
-        _ => return Err("say auto, off, bm25, regex or hybrid"),
+        _ => return Err("known values: auto, off, bm25, regex, hybrid"),
     };
     options.switch = ToolSearchSwitch::On;
     options.strategy = tool_search::ToolSearchStrategy::Ranked(always_by);
@@ -367,7 +367,7 @@ impl Default for PermissionArgs {
 fn parse_mode(word: &str) -> Result<SessionMode, String> {
     SessionMode::from_id(word).ok_or_else(|| {
         let ids = SessionMode::ALL.map(SessionMode::id).join(", ");
-        format!("the modes are {ids}")
+        format!("known modes: {ids}")
     })
 }
 
@@ -375,9 +375,9 @@ fn parse_ask_timeout(words: &str) -> Result<Duration, String> {
     const SHORTEST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
     let time = humantime::parse_duration(words)
-        .map_err(|_| "say how long with a unit, such as 90s, 30m or 2h".to_owned())?;
+        .map_err(|_| "write the time with a unit, such as 90s, 30m or 2h".to_owned())?;
     if !(SHORTEST..=LONGEST).contains(&time) {
-        return Err("a question waits between 1s and 30days".to_owned());
+        return Err("the timeout must be between 1s and 30days".to_owned());
     }
     Ok(time)
 }

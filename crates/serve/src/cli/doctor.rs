@@ -165,7 +165,7 @@ fn check_trust(state_dir: &Path) -> DoctorFinding {
     let all = WorkspaceTrustStore::new(state_dir).all();
     let counted = all.map(|all| match all.len() {
         0 => "no workspace".to_owned(),
-        count => format!("{count} of them"),
+        count => format!("{count} workspaces"),
     });
     counted.into()
 }
@@ -176,8 +176,8 @@ fn check_tokens(state_dir: &Path) -> DoctorFinding {
     let shown = file.display();
     match net::check_tokens(&file) {
         Ok(Some(1)) => DoctorFinding::Sound(shown.to_string()),
-        Ok(Some(count)) => DoctorFinding::Sound(format!("{shown}, {count} of them")),
-        Ok(None) => DoctorFinding::Sound("none; made when something listens".to_owned()),
+        Ok(Some(count)) => DoctorFinding::Sound(format!("{shown}, {count} tokens")),
+        Ok(None) => DoctorFinding::Sound("none; created when a server listens".to_owned()),
         Err(error) => DoctorFinding::Wrong(format!("{error:#}")),
     }
 }
@@ -194,7 +194,7 @@ fn check_git(path: &OsStr) -> DoctorFinding {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     match find_in_path(name, path) {
         Some(found) => DoctorFinding::Sound(found.display().to_string()),
-        None => DoctorFinding::Note("not in PATH; nothing needs it".to_owned()),
+        None => DoctorFinding::Note("not in PATH; optional".to_owned()),
     }
 }
 

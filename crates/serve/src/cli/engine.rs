@@ -37,7 +37,7 @@ impl FromStr for EngineChoice {
         match word.split_once(':') {
             None if word == "explore" => Ok(Self::Explore),
             Some(("script", file)) if !file.is_empty() => Ok(Self::Script(file.into())),
-            _ => Err("the engines are explore and script:FILE"),
+            _ => Err("known engines: explore, script:FILE"),
         }
     }
 }

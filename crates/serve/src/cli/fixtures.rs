@@ -39,7 +39,7 @@ fn fixture_text(name: &str) -> Result<&'static str> {
     find_fixture(name).ok_or_else(|| {
         let hint = text::did_you_mean(name, fixtures().iter().map(|fixture| fixture.name));
         as_command_line_error(anyhow!(
-            "there is no fixture `{name}`; {hint}`harn-serve fixtures list` names them all"
+            "unknown fixture `{name}`; {hint}`harn-serve fixtures list` lists all"
         ))
     })
 }

@@ -127,7 +127,7 @@ fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
         let names = known.iter().map(|(grant, _)| grant.id.as_str());
         let near = text::did_you_mean(id, names);
         print_error(format_args!(
-            "there is no grant {id}; {near}`harn-serve grants list --all` lists them"
+            "unknown grant {id}; {near}`harn-serve grants list --all` lists all"
         ));
     }
     if wrong {
@@ -139,13 +139,13 @@ fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
         let what = one_line(&harn_policy::describe_whole(grant));
         let _ = writeln!(
             out,
-            "forgot {}: {} {what}",
+            "revoked {}: {} {what}",
             grant.id,
             effect_word(grant.effect)
         );
     }
     if gone.is_empty() {
-        out.push_str("there was nothing to forget\n");
+        out.push_str("no grants to revoke\n");
     }
     print(&out)?;
     Ok(ExitCode::SUCCESS)

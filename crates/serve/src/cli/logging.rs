@@ -40,7 +40,7 @@ pub(super) fn start(args: &LogArgs) -> Result<()> {
             .with_filter(targets(level))
     });
     let subscriber = tracing_subscriber::registry().with(stderr).with(file);
-    tracing::subscriber::set_global_default(subscriber).context("logging was started before")
+    tracing::subscriber::set_global_default(subscriber).context("logging is already initialized")
 }
 
 /// Returns the level of each crate. The ACP SDK logs its peers' mistakes, which only matter at debug level. The

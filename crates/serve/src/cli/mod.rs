@@ -103,8 +103,8 @@ fn dispatch(command: CliCommand) -> Result<ExitCode> {
 
 fn run_acp(args: AcpArgs) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
-        let hint = "speaking ACP on stdin and stdout, as an editor does; \
-                    to talk to the agent here: harn-serve run \"your question\"";
+        let hint = "serving ACP on stdin and stdout, as an editor expects; \
+                    to ask the agent in this terminal: harn-serve run \"your question\"";
         print_note(hint);
     }
     let (agent, mut options) = load(args.serve)?;
@@ -121,8 +121,8 @@ fn run_acp(args: AcpArgs) -> Result<ExitCode> {
 #[cfg(feature = "threads")]
 fn run_threads(serve: AgentArgs, cwd: Option<&Path>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
-        let hint = "speaking threads and turns on stdin and stdout, a JSON-RPC message a line; \
-                    to talk to the agent here: harn-serve run \"your question\"";
+        let hint = "serving threads on stdin and stdout, one JSON-RPC message per line; \
+                    to ask the agent in this terminal: harn-serve run \"your question\"";
         print_note(hint);
     }
     let directory = resolve_working_dir(cwd).map_err(as_command_line_error)?;
@@ -154,7 +154,7 @@ fn resolve_working_dir(cwd: Option<&Path>) -> Result<PathBuf> {
     // As the user wrote it, including links, because they know it by that name.
     let absolute = absolute_path("--cwd", dir)?;
     let found = absolute.metadata().with_context(context)?;
-    ensure!(found.is_dir(), "{}: it is not a directory", context());
+    ensure!(found.is_dir(), "{}: not a directory", context());
     // A `.` at the end would be part of every path shown.
     Ok(absolute.components().collect())
 }

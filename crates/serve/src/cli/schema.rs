@@ -42,9 +42,8 @@ pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode
                 None => {
                     let names = schemas().map(|(file, _)| schema_name(file));
                     let hint = text::did_you_mean(wanted, names);
-                    let error = anyhow!(
-                        "there is no schema `{name}`; {hint}`harn-serve schema` names them all"
-                    );
+                    let error =
+                        anyhow!("unknown schema `{name}`; {hint}`harn-serve schema` lists all");
                     return Err(as_command_line_error(error));
                 }
             }

@@ -41,7 +41,7 @@ pub(super) fn find_stored_session(store: &dyn Store, word: &str) -> Result<Sessi
             match store.meta(&id) {
                 Err(JournalError::NotFound(_) | JournalError::InvalidId) => {
                     let near = did_you_mean(word, ids().map(SessionId::as_str));
-                    bail!("there is no session {word}; {near}`harn-serve sessions list` shows them")
+                    bail!("unknown session {word}; {near}`harn-serve sessions list` lists all")
                 }
                 _ => Ok(id),
             }

@@ -43,8 +43,8 @@ pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
     let now = SystemClock::new().now();
     let path = trusted.trust(&workspace, home.as_deref(), now)?;
     print(&format!(
-        "trusted {}: its skills may run hooks and add MCP servers, and so may its harn.toml\n\
-         take it back with `harn-serve trust --revoke {}`\n",
+        "trusted {}: its skills and its harn.toml may run hooks and add MCP servers\n\
+         revoke this with `harn-serve trust --revoke {}`\n",
         path.display(),
         workspace.display()
     ))?;
@@ -53,15 +53,12 @@ pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
 
 fn revoke(trusted: &WorkspaceTrustStore, workspace: &Path) -> Result<ExitCode> {
     if trusted.revoke(workspace)? {
-        print(&format!(
-            "{} is not trusted any more\n",
-            workspace.display()
-        ))?;
+        print(&format!("{} is no longer trusted\n", workspace.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
     match trusted.find_covering(workspace)? {
         Some(above) => print_error(format_args!(
-            "{} is trusted because {} is; revoke that",
+            "{} is trusted because {} is trusted; revoke that one",
             workspace.display(),
             above.display()
         )),
@@ -73,7 +70,10 @@ fn revoke(trusted: &WorkspaceTrustStore, workspace: &Path) -> Result<ExitCode> {
 fn list(trusted: &WorkspaceTrustStore) -> Result<ExitCode> {
     let all = trusted.all()?;
     if all.is_empty() {
-        print(&format!("nothing in {}\n", trusted.path().display()))?;
+        print(&format!(
+            "no trusted workspaces in {}\n",
+            trusted.path().display()
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();

@@ -50,31 +50,30 @@ struct AccessRefusal(StatusCode, &'static str);
 
 const HOST_MISSING: AccessRefusal = AccessRefusal(
     StatusCode::BAD_REQUEST,
-    "the request does not say which host it is for",
+    "the request names no host; send a Host header",
 );
 const WRONG_HOST: AccessRefusal = AccessRefusal(
     StatusCode::MISDIRECTED_REQUEST,
-    "this server does not go by that name; --allow-host names others",
+    "this server does not accept that host name; --allow-host adds names",
 );
 const WRONG_ORIGIN: AccessRefusal = AccessRefusal(
     StatusCode::FORBIDDEN,
-    "pages of that origin may not come in; --allow-origin names those that may",
+    "this server does not accept pages of that origin; --allow-origin adds origins",
 );
 const TOKEN_MISSING: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
-    "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
-     beside acp or harn.state.v1; in a browser, sign in at /",
+    "the token is missing; send Authorization: Bearer TOKEN, or for a WebSocket the protocol \
+     harn.bearer.TOKEN with acp or harn.state.v1; in a browser, sign in at /",
 );
-const WRONG_TOKEN: AccessRefusal =
-    AccessRefusal(StatusCode::UNAUTHORIZED, "the token is not right");
+const WRONG_TOKEN: AccessRefusal = AccessRefusal(StatusCode::UNAUTHORIZED, "the token is wrong");
 const WRONG_COOKIE: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
-    "you are not signed in any more; sign in again at /, or send a token",
+    "you are no longer signed in; sign in again at /, or send a token",
 );
 const COOKIE_ELSEWHERE: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
-    "who is signed in is so for this server's own page only, which says its origin; others send a \
-     token",
+    "the sign-in cookie is valid only for this server's own page, which sends its origin; \
+     other clients must send a token",
 );
 
 /// Passes a request on with its [`Principal`], or answers it. A request to a public path also passes without.

@@ -40,13 +40,13 @@ impl StateFileFormat for LastSessionTable {
     /// The file only decides which session is shown, so a damaged one is replaced.
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
         Ok(toml::from_str(text).unwrap_or_else(|error| {
-            tracing::warn!(file = origin, %error, "which sessions clients return to is forgotten");
+            tracing::warn!(file = origin, %error, "cannot read the last sessions of clients; starting with none");
             Self::default()
         }))
     }
 
     fn text(&self) -> String {
-        let about = "# The sessions that clients of /ws return to which name none.\n\n";
+        let about = "# The sessions that clients of /ws open if they name none.\n\n";
         // Names and paths always serialise; a session's directory is always text.
         format!("{about}{}", toml::to_string(self).unwrap_or_default())
     }
@@ -67,7 +67,7 @@ impl SessionMemory for LastSessionFile {
             Some(row.session.clone())
         });
         found.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the last session is not known");
+            tracing::warn!(%error, "cannot read the last session");
             None
         })
     }
@@ -84,7 +84,7 @@ impl SessionMemory for LastSessionFile {
             table.last.drain(..over);
         });
         if let Err(error) = remembered {
-            tracing::warn!(%error, "the last session is not remembered");
+            tracing::warn!(%error, "cannot store the last session");
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be taken");
+                tracing::warn!(%error, "cannot accept a connection");
                 sleep(BREATH).await;
                 continue;
             }
@@ -151,7 +151,7 @@ async fn serve_http(
 }
 
 pub(super) fn reject_too_many(request: &Request) -> Response {
-    let words = "there are too many connections; try again later";
+    let words = "too many connections; try again later";
     let mut response = refusal(request, StatusCode::SERVICE_UNAVAILABLE, words);
     let headers = response.headers_mut();
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

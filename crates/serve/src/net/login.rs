@@ -57,17 +57,17 @@ struct LoginRefusal(StatusCode, &'static str);
 
 const NOBODY: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
-    "nobody is signed in; post {\"code\":\"…\"} with the code that the server showed at its \
+    "not signed in; post {\"code\":\"…\"} with the code that the server printed at its \
      start, or {\"token\":\"…\"}",
 );
 const WRONG_CODE: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
-    "the code is not right, or not any more: it works once, and for 10 minutes after the start; \
+    "the code is wrong or no longer valid: it works once, within 10 minutes after the start; \
      sign in with the token",
 );
 const WRONG_TOKEN: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
-    "the token is not right; the server says at its start where it is kept",
+    "the token is wrong; the server prints at its start where it is stored",
 );
 const WRONG_SHAPE: LoginRefusal = LoginRefusal(
     StatusCode::BAD_REQUEST,
@@ -75,7 +75,7 @@ const WRONG_SHAPE: LoginRefusal = LoginRefusal(
 );
 const TOO_LONG: LoginRefusal = LoginRefusal(
     StatusCode::PAYLOAD_TOO_LARGE,
-    "the body is longer than 4096 bytes, the most that is read",
+    "the body is longer than the limit of 4096 bytes",
 );
 const WRONG_CONTENT_TYPE: LoginRefusal = LoginRefusal(
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -83,7 +83,7 @@ const WRONG_CONTENT_TYPE: LoginRefusal = LoginRefusal(
 );
 const WRONG_METHOD: LoginRefusal = LoginRefusal(
     StatusCode::METHOD_NOT_ALLOWED,
-    "post to sign in or out; GET /login says who is signed in",
+    "use POST to sign in or out; GET /login returns who is signed in",
 );
 /// Cannot happen with the names that tokens may have.
 const WRONG_NAME: LoginRefusal = LoginRefusal(

@@ -137,8 +137,8 @@ impl OpenPort {
             .transpose()?;
         ensure!(
             tls.is_some() || listen.insecure || address.ip().is_loopback(),
-            "--listen {address}: others could read what is said there, the token first of all; give \
-             --tls-cert and --tls-key, or say --insecure-listen if something else protects it"
+            "--listen {address}: without TLS, others can read the token and all messages; give \
+             --tls-cert and --tls-key, or --insecure-listen if something else protects the connection"
         );
         let hosts = parse("--allow-host", &listen.hosts)?;
         let origins = parse("--allow-origin", &listen.origins)?;
@@ -217,7 +217,7 @@ impl OpenPort {
             false => ("http", "ws"),
         };
         let open_harness = optional_routes::open_harness_path().map_or_else(String::new, |path| {
-            format!("harn-serve: and for OpenHarness on {http}://{address}{path}\n")
+            format!("harn-serve: OpenHarness is at {http}://{address}{path}\n")
         });
         let mut words = format!(
             "harn-serve: listening on {http}://{address}/acp\n\
@@ -227,16 +227,18 @@ impl OpenPort {
         #[cfg(unix)]
         {
             let socket = self.socket.path().display();
-            words.push_str(&format!("harn-serve: tools of this machine use {socket}\n"));
+            words.push_str(&format!(
+                "harn-serve: programs of this machine use {socket}\n"
+            ));
         }
         words.push_str(&format!(
-            "harn-serve: to join from a terminal: harn-serve attach, or from elsewhere: harn-serve attach \
-             --url {ws}://{address}/acp\n"
+            "harn-serve: to attach a terminal: harn-serve attach, or from another machine: \
+             harn-serve attach --url {ws}://{address}/acp\n"
         ));
         if let Some(page) = &page {
             words.push_str(&format!(
                 "harn-serve: the page is at {page}\n\
-                 harn-serve: the code in it works once and for 10 minutes; sign in with the token after that\n"
+                 harn-serve: the code in it works once, for 10 minutes; after that, sign in with the token\n"
             ));
         }
         // Without stderr, there is no reader.
@@ -288,7 +290,7 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
         .and_then(|port| port.parse().ok());
     match port {
         Some(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
-        None => bail!("--listen {text}: say an address and a port, such as 127.0.0.1:7433"),
+        None => bail!("--listen {text}: must be an address and a port, such as 127.0.0.1:7433"),
     }
 }
 

@@ -16,12 +16,10 @@ use super::login;
 /// The answer for unknown paths.
 pub(super) const NOTHING_HERE: &str = match (cfg!(feature = "page"), cfg!(feature = "openharness"))
 {
-    (true, true) => {
-        "there is nothing here; try / for the page, /acp, or /v1/openharness for OpenHarness"
-    }
-    (true, false) => "there is nothing here; try / for the page, or /acp",
-    (false, true) => "there is nothing here; try /acp, or /v1/openharness for OpenHarness",
-    (false, false) => "there is nothing here; try /acp",
+    (true, true) => "not found; try / for the page, /acp, or /v1/openharness for OpenHarness",
+    (true, false) => "not found; try / for the page, or /acp",
+    (false, true) => "not found; try /acp, or /v1/openharness for OpenHarness",
+    (false, false) => "not found; try /acp",
 };
 
 /// The hub of the sessions that the routes serve, and their directories.

@@ -53,7 +53,7 @@ fn complain(url: &str) {
     // Without stderr, there is no reader.
     let _ = writeln!(
         io::stderr(),
-        "harn-serve: no browser could be opened; open it by hand at {url}"
+        "harn-serve: cannot open a browser; open this address by hand: {url}"
     );
 }
 

@@ -19,7 +19,7 @@ pub(super) fn load_acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor> {
         .with_context(|| format!("--tls-cert {}", cert.display()))?;
     ensure!(
         !certs.is_empty(),
-        "--tls-cert {}: there is no certificate in it",
+        "--tls-cert {}: no certificate in PEM",
         cert.display()
     );
     // The error repeats nothing of the key.

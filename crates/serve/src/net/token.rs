@@ -42,7 +42,7 @@ impl AccessTokens {
         }
         let file = token_path(state_dir);
         if !exists(&file)? {
-            create_token_file(&file).with_context(|| format!("making {}", file.display()))?;
+            create_token_file(&file).with_context(|| format!("creating {}", file.display()))?;
         }
         Ok(Self {
             all: read_tokens(&file)?,
@@ -138,7 +138,8 @@ fn create_token_file(file: &Path) -> Result<()> {
 /// Returns random bytes as hexadecimal digits.
 pub(super) fn random_hex<const BYTES: usize>() -> Result<String> {
     let mut random = [0_u8; BYTES];
-    getrandom::fill(&mut random).map_err(|error| anyhow!("no random numbers: {error}"))?;
+    getrandom::fill(&mut random)
+        .map_err(|error| anyhow!("cannot generate random numbers: {error}"))?;
     Ok(to_hex(&random))
 }
 
@@ -157,7 +158,7 @@ fn read_tokens(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     // A cut could leave half of a token, which is easier to guess.
     ensure!(
         text.len() as u64 <= FILE_LIMIT,
-        "the token file {shown} is longer than {FILE_LIMIT} bytes, the most that is read"
+        "the token file {shown} is longer than the limit of {FILE_LIMIT} bytes"
     );
     let mut all: Vec<(TokenHash, Principal)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -167,7 +168,9 @@ fn read_tokens(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
             (Some(word), ..) if word.starts_with('#') => continue,
             (Some(token), None, _) => (None, token),
             (Some(name), Some(token), None) => (Some(name), token),
-            (_, _, Some(_)) => bail!("{shown}:{number}: a line is a token, or a name and a token"),
+            (_, _, Some(_)) => {
+                bail!("{shown}:{number}: a line must be a token, or a name and a token")
+            }
         };
         let at = || format!("{shown}:{number}");
         let principal = match name {
@@ -177,13 +180,13 @@ fn read_tokens(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
         let sum = hash_token(token).with_context(at)?;
         ensure!(
             all.iter().all(|(known, _)| *known != sum),
-            "{shown}:{number}: this token is there already; each belongs to one name"
+            "{shown}:{number}: duplicate token; each token belongs to one name"
         );
         all.push((sum, principal));
     }
     ensure!(
         !all.is_empty(),
-        "there is no token in {shown}; remove the file and one is made"
+        "no token in {shown}; remove the file, and the server creates a new one"
     );
     Ok(all)
 }
@@ -200,20 +203,20 @@ fn open(file: &Path) -> Result<File> {
     let open = OpenOptions::new().read(true).custom_flags(flags).open(file);
     let open = open.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
-            anyhow!("is a link; put the file itself there")
+            anyhow!("it is a link; put the file itself there")
         }
         _ => error.into(),
     })?;
     let meta = open.metadata()?;
-    ensure!(meta.is_file(), "is not a file");
+    ensure!(meta.is_file(), "it is not a file");
     ensure!(
         meta.uid() == rustix::process::geteuid().as_raw(),
-        "belongs to somebody else; remove it and one is made"
+        "it belongs to another user; remove it, and the server creates a new one"
     );
     ensure!(
         meta.mode() & 0o077 == 0,
-        "can be read or changed by others, so its tokens are no secret any more; remove it and a new one \
-         is made, or keep it with: chmod 600 {}",
+        "other users can read or change it, so its tokens are no longer secret; remove it, and \
+         the server creates a new one, or keep it with: chmod 600 {}",
         file.display()
     );
     Ok(open)
@@ -228,7 +231,7 @@ fn parse_principal(name: &str) -> Result<Principal> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     ensure!(
         name.len() <= 64 && name.bytes().all(plain),
-        "a name has small letters, digits, - and _, and no more than 64 of them"
+        "a name must consist of at most 64 lowercase letters, digits, - and _"
     );
     Ok(Principal::new(name))
 }
@@ -238,11 +241,11 @@ fn hash_token(token: &str) -> Result<TokenHash> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     ensure!(
         (SHORTEST..=LONGEST).contains(&token.len()),
-        "a token has between {SHORTEST} and {LONGEST} characters"
+        "a token must have between {SHORTEST} and {LONGEST} characters"
     );
     ensure!(
         token.bytes().all(plain),
-        "a token has letters, digits, -, ., _ and ~ only"
+        "a token must consist of letters, digits, -, ., _ and ~"
     );
     Ok(Sha256::digest(token.as_bytes()).into())
 }

@@ -92,17 +92,17 @@ pub(super) async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be taken");
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
         if !is_own(&stream) {
-            tracing::warn!("somebody else tried to connect to the socket");
+            tracing::warn!("rejected a connection of another user to the socket");
             continue;
         }
         let Ok(seat) = room.clone().try_acquire_owned() else {
-            tracing::warn!("too many tools are connected to the socket");
+            tracing::warn!("rejected a connection to the socket: too many clients");
             continue;
         };
         let (hub, config) = (hub.clone(), config.clone());
@@ -136,10 +136,10 @@ async fn serve_client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     };
     let (read, served) = tokio::join!(read, serve_connection(hub, config, incoming, outgoing));
     if let Err(error) = read {
-        tracing::debug!(%error, "a tool's connection ended");
+        tracing::debug!(%error, "a socket connection ended");
     }
     if let Err(error) = served {
-        tracing::debug!(%error, "a tool's connection ended early");
+        tracing::debug!(%error, "a socket connection ended early");
     }
 }
 
@@ -156,7 +156,7 @@ fn ensure_private(folder: &Path) -> Result<()> {
     let own = meta.uid() == rustix::process::geteuid().as_raw();
     ensure!(
         meta.is_dir() && own,
-        "{} is not a folder of your own",
+        "{} is not a folder that you own",
         folder.display()
     );
     if meta.mode() & 0o077 != 0 {

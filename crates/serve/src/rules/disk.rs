@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String,
     // One byte more than allowed shows that the file is too large.
     file.take(LARGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LARGEST {
-        return Err(io::Error::other("it holds more than 1 MiB"));
+        return Err(io::Error::other("it is larger than 1 MiB"));
     }
     Ok(Some((text, FileStamp::from_metadata(&found))))
 }

@@ -14,7 +14,7 @@ const FILE: &str = "grants.toml";
 pub(crate) struct GrantStore(StateFile<GrantFile>);
 
 impl StateFileFormat for GrantFile {
-    const FULL: &'static str = "it is full; forget some with `harn-serve grants revoke`";
+    const FULL: &'static str = "it is full; revoke some with `harn-serve grants revoke`";
 
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
         Self::parse(origin, text)

@@ -57,7 +57,7 @@ impl RuleLayers {
             let found = kept.load_file(path, LinkPolicy::Follow, |policy| {
                 name_rules_after(path, policy)
             })?;
-            layers.push(found.ok_or_else(|| unusable_error(path, "it is gone"))?);
+            layers.push(found.ok_or_else(|| unusable_error(path, "it no longer exists"))?);
         }
         if let Some(path) = &self.user {
             layers.extend(user_policy(&mut kept, path)?);
@@ -81,7 +81,7 @@ fn user_policy(
         name_rules_after(path, policy)
     })?;
     if found.is_none() && path.is_symlink() {
-        return Err(unusable_error(path, "it is a link that leads nowhere"));
+        return Err(unusable_error(path, "it is a broken link"));
     }
     Ok(found)
 }
@@ -165,9 +165,7 @@ fn is_empty_policy(policy: &ToolApprovalPolicy) -> bool {
 pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
-        Ok(None) if path.is_symlink() => {
-            Err(unusable_error(path, "it is a link that leads nowhere"))
-        }
+        Ok(None) if path.is_symlink() => Err(unusable_error(path, "it is a broken link")),
         Ok(None) => Err(unusable_error(path, "there is no such file")),
         Err(error) => Err(unusable_error(path, error)),
     }

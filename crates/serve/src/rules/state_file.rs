@@ -104,7 +104,7 @@ impl<T: StateFileFormat> StateFile<T> {
                     waited += PAUSE;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(unusable_error(&path, "another process holds it"));
+                    return Err(unusable_error(&path, "another process has locked it"));
                 }
                 Err(TryLockError::Error(error)) => return Err(unusable_error(&path, error)),
             }

@@ -200,7 +200,7 @@ fn named_files_and_the_programs_own_rules_apply() {
     // The user relies on a file that they named.
     fs::remove_file(&named).unwrap();
     let error = machine.policy_error(&rules);
-    assert_eq!(error, format!("{}: it is gone", named.display()));
+    assert_eq!(error, format!("{}: it no longer exists", named.display()));
 }
 
 #[test]
@@ -237,10 +237,7 @@ fn links_and_unusual_files_are_rejected() {
     let rules = machine.rules();
     let real = machine.write("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
     let refused = "it is a link; put the file itself there";
-    for (path, nowhere) in [
-        (USER, "it is a link that leads nowhere"),
-        (WORKSPACE, refused),
-    ] {
+    for (path, nowhere) in [(USER, "it is a broken link"), (WORKSPACE, refused)] {
         let file = machine.write(path, "");
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&real, &file).unwrap();
@@ -265,7 +262,7 @@ fn links_and_unusual_files_are_rejected() {
         fs::remove_dir(&file).unwrap();
         fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
         let error = machine.policy_error(&rules);
-        assert!(error.ends_with("it holds more than 1 MiB"), "{error}");
+        assert!(error.ends_with("it is larger than 1 MiB"), "{error}");
         fs::remove_file(&file).unwrap();
         rustix::fs::mknodat(
             rustix::fs::CWD,
@@ -366,7 +363,7 @@ fn retry_while_locked<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
     loop {
         match act() {
             Ok(done) => return done,
-            Err(error) => assert!(error.to_string().contains("another process holds it")),
+            Err(error) => assert!(error.to_string().contains("another process has locked it")),
         }
     }
 }
@@ -380,7 +377,7 @@ fn lock_that_another_process_holds_is_an_error() {
     lock.lock().unwrap();
     let one = grant(&machine.path("work"), &["make"]);
     let error = rules.remember(&one, 1).unwrap_err().to_string();
-    assert!(error.ends_with("another process holds it"), "{error}");
+    assert!(error.ends_with("another process has locked it"), "{error}");
     drop(lock);
     rules.remember(&one, 1).unwrap();
 }

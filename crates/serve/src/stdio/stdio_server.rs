@@ -56,7 +56,7 @@ impl StdioServer {
         options: ServeOptions,
         listen: Option<ListenOptions>,
     ) -> Result<Self> {
-        let stdout = stdout::move_aside().context("moving stdout aside")?;
+        let stdout = stdout::move_aside().context("replacing stdout")?;
         limits::raise_open_files();
         let workshop = ServerRuntime::open(agent, &options)?;
         Ok(Self {
@@ -154,7 +154,7 @@ async fn finish_connection<T>(
 
 fn read<T: From<IncomingLine>>(lines: mpsc::Sender<T>) {
     if let Err(error) = read_lines(io::stdin().lock(), STDIO_LINE_LIMIT, lines) {
-        tracing::warn!(%error, "stdin could not be read; taking it as its end");
+        tracing::warn!(%error, "cannot read stdin; treating it as ended");
     }
 }
 
@@ -162,7 +162,7 @@ fn write<P: Parcel>(queue: OutgoingReceiver<P>, stdout: impl io::Write) {
     if let Err(error) = write_chunks(queue, stdout)
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        tracing::warn!(%error, "stdout could not be written");
+        tracing::warn!(%error, "cannot write to stdout");
     }
 }
 

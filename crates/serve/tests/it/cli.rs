@@ -71,7 +71,7 @@ fn invalid_command_line_is_rejected_with_a_reason() {
     let table: [(&[&str], &str); 15] = [
         (
             &["acp", "--engine", "llm"],
-            "the engines are explore and script:FILE",
+            "known engines: explore, script:FILE",
         ),
         (
             &["acp", "--profile", "loud"],
@@ -95,7 +95,7 @@ fn invalid_command_line_is_rejected_with_a_reason() {
         ),
         (
             &["acp", "--mode", "yolo"],
-            "the modes are ask, read-only, accept-edits, auto",
+            "known modes: ask, read-only, accept-edits, auto",
         ),
         (&["acp", "--ask-timeout", "soon"], "such as 90s, 30m or 2h"),
         (
@@ -365,8 +365,8 @@ fn session_is_found_by_a_prefix_of_its_id_or_last() {
     assert_eq!(shown("last").as_deref(), Ok("ses_ab1"));
     let several = "error: several sessions begin with ab: ses_ab1, ses_ab2, ses_ab\n";
     assert_eq!(shown("ab"), Err(several.to_owned()));
-    let near = "error: there is no session ses_ab3; did you mean `ses_ab` or `ses_ab1` or `ses_ab2`? \
-                `harn-serve sessions list` shows them\n";
+    let near = "error: unknown session ses_ab3; did you mean `ses_ab` or `ses_ab1` or `ses_ab2`? \
+                `harn-serve sessions list` lists all\n";
     assert_eq!(shown("ses_ab3"), Err(near.to_owned()));
 
     for (word, id) in [("cd", "ses_cd1"), ("last", "ses_ab1"), ("last", "ses_ab2")] {
@@ -422,7 +422,7 @@ fn sessions_are_listed_shown_and_deleted() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert_eq!(
             stderr(&output),
-            "error: there is no session s1; `harn-serve sessions list` shows them\n",
+            "error: unknown session s1; `harn-serve sessions list` lists all\n",
             "{args:?}"
         );
     }

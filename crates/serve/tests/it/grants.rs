@@ -132,7 +132,7 @@ fn revoke_needs_the_whole_id() {
         panic!("three grants");
     };
     let gone = stdout(&state.run(&["revoke", &first.id]));
-    assert_eq!(gone, format!("forgot {}: allow `cargo test`\n", first.id));
+    assert_eq!(gone, format!("revoked {}: allow `cargo test`\n", first.id));
     assert_eq!(state.stored_grants(), [second.clone(), third.clone()]);
 
     // An almost correct id revokes nothing, also not the other ids of the command.
@@ -149,10 +149,7 @@ fn revoke_needs_the_whole_id() {
         let refused = state.run(args);
         assert_eq!(refused.status.code(), Some(1));
         let words = String::from_utf8(refused.stderr).unwrap();
-        let hint = format!(
-            "error: there is no grant {near}; did you mean `{}`",
-            second.id
-        );
+        let hint = format!("error: unknown grant {near}; did you mean `{}`", second.id);
         assert!(words.starts_with(&hint), "{words}");
     }
     for prefix in ["g-", &second.id[..6], "*", ""] {
@@ -169,7 +166,7 @@ fn revoke_needs_the_whole_id() {
     assert_eq!(state.stored_grants(), []);
     assert_eq!(
         stdout(&state.run(&["revoke", "--all"])),
-        "there was nothing to forget\n"
+        "no grants to revoke\n"
     );
 }
 

@@ -124,8 +124,8 @@ fn open_flag_opens_a_browser_with_a_login_code() {
     let told = server.next_line_with("harn-serve: listening on http://");
     let address = told.strip_suffix("/acp").unwrap();
     let page = server.next_line_with("harn-serve: the page is at ");
-    let words = server.next_line_with("harn-serve: the code in it works once and for 10 minutes");
-    assert_eq!(words, "; sign in with the token after that");
+    let words = server.next_line_with("harn-serve: the code in it works once, for 10 minutes");
+    assert_eq!(words, "; after that, sign in with the token");
     assert_eq!(
         wait_for_file(&dir.path().join("opened")),
         format!("1 {page} none\n")
@@ -169,7 +169,7 @@ fn without_a_browser_the_url_is_printed() {
     let server = Server::start(&dir, "#!/bin/sh\nexit 3\n");
     let page = server.next_line_with("harn-serve: the page is at ");
     let by_hand =
-        server.next_line_with("harn-serve: no browser could be opened; open it by hand at ");
+        server.next_line_with("harn-serve: cannot open a browser; open this address by hand: ");
     assert_eq!(by_hand, page);
     server.end();
 }

@@ -63,7 +63,7 @@ impl Server {
         });
         let announced = loop {
             let line = lines.recv_timeout(PATIENCE).unwrap();
-            if let Some((_, url)) = line.split_once("OpenHarness on ") {
+            if let Some((_, url)) = line.split_once("OpenHarness is at ") {
                 break url.to_owned();
             }
         };

@@ -275,7 +275,7 @@ fn quiet_prints_the_answer_alone() {
     // A refusal is printed even so.
     let ran = run_with("write", &["--quiet"]);
     assert_eq!(ran.code, Some(1));
-    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
+    let refused = "rejected, because there is no terminal to ask on: Write NOTES.md\n";
     assert!(ran.notes.starts_with(refused), "{}", ran.notes);
 }
 
@@ -289,7 +289,7 @@ fn a_session_is_continued() {
     };
     let (code, notes) = again("where is the door?", &["--continue"]);
     assert_eq!(code, Some(1), "{notes}");
-    assert!(notes.contains("leave --continue out"), "{notes}");
+    assert!(notes.contains("omit --continue"), "{notes}");
 
     assert_eq!(again("where is the door?", &[]).0, Some(0));
     let id = list_sessions(&state)[0]["sessionId"]
@@ -317,7 +317,7 @@ fn a_session_is_continued() {
 
     let (code, notes) = again("where?", &["--session", "nosuch"]);
     assert_eq!(code, Some(1));
-    assert!(notes.contains("there is no session nosuch"), "{notes}");
+    assert!(notes.contains("unknown session nosuch"), "{notes}");
 }
 
 #[test]
@@ -344,9 +344,9 @@ fn permission_without_a_terminal_is_refused_with_a_message() {
         "I would like to leave a note.\n\nThen I leave it.\n"
     );
     assert!(ran.notes.contains("+Seen.\n"), "{}", ran.notes);
-    let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
+    let refused = "rejected, because there is no terminal to ask on: Write NOTES.md\n";
     assert!(ran.notes.contains(refused), "{}", ran.notes);
-    let helped = "there is no terminal to ask on; say what may run with --mode or --policy\n";
+    let helped = "there is no terminal to ask on; allow calls with --mode or --policy\n";
     assert_eq!(ran.notes.matches(helped).count(), 1, "{}", ran.notes);
     // The record does not claim that a person rejected the call.
     let threads = fs::read_dir(state_dir(&ran.state).join("threads")).unwrap();
@@ -362,17 +362,27 @@ fn mode_and_named_rules_decide_what_runs_unasked() {
     let ran = run("make a note");
     assert_eq!(ran.answer, "Over.\n");
     assert_eq!(written(&ran), None);
-    assert_eq!(ran.notes.matches("refused, as").count(), 2, "{}", ran.notes);
+    assert_eq!(
+        ran.notes.matches("rejected, because").count(),
+        2,
+        "{}",
+        ran.notes
+    );
     assert_eq!(ran.notes.matches("--mode").count(), 2, "{}", ran.notes);
 
     let ran = run_with("make a note", &["--mode", "accept-edits"]);
     assert_eq!(written(&ran).as_deref(), Some("Seen.\n"), "{}", ran.notes);
-    assert_eq!(ran.notes.matches("refused, as").count(), 1, "{}", ran.notes);
+    assert_eq!(
+        ran.notes.matches("rejected, because").count(),
+        1,
+        "{}",
+        ran.notes
+    );
 
     let ran = run_with("make a note", &["--mode", "read-only"]);
     assert_eq!(written(&ran), None);
     assert!(ran.notes.contains("mode is read-only"), "{}", ran.notes);
-    assert!(!ran.notes.contains("refused, as"), "{}", ran.notes);
+    assert!(!ran.notes.contains("rejected, because"), "{}", ran.notes);
 
     let rules = TempDir::new().unwrap();
     let rules = rules.path().join("rules.toml");
@@ -391,7 +401,7 @@ fn question_without_a_terminal_is_declined_with_a_message() {
     assert!(ran.answer.contains("No door."), "{}", ran.answer);
     assert!(ran.answer.ends_with("Then not.\n"), "{}", ran.answer);
     for asked in ["Which door?", "Which lamp?", "May this be done: deploy?"] {
-        let declined = format!("declined, as there is no terminal to ask on: {asked}\n");
+        let declined = format!("declined, because there is no terminal to ask on: {asked}\n");
         assert_eq!(ran.notes.matches(&declined).count(), 1, "{}", ran.notes);
     }
 }
@@ -420,8 +430,8 @@ fn workers_and_other_activity_print_a_line_each() {
         "» right: Look right  ✗  it is dark …",
         "» left: Look left  ✗  cancelled",
         "» started scribe",
-        "refused, as there is no terminal to ask on: Write NOTES.md",
-        "  what may run unasked is for --mode and --policy to say",
+        "rejected, because there is no terminal to ask on: Write NOTES.md",
+        "  --mode and --policy set which calls run without a question",
         "» scribe: Write it down  ✓",
         "· skill seeing is active: it is dark",
         "· artifact map: A map of the house.",
@@ -504,7 +514,10 @@ fn an_empty_prompt_is_refused() {
         let ran = run(prompt);
         assert_eq!(ran.code, Some(2));
         assert_eq!(ran.answer, "");
-        assert_eq!(ran.notes, "error: the prompt is empty; say what to ask\n");
+        assert_eq!(
+            ran.notes,
+            "error: the prompt is empty; write a question or a task\n"
+        );
     }
 }
 
@@ -636,8 +649,8 @@ mod interrupted {
                 "⌕ Watch src/**  ✓",
                 "· the agent waits; Ctrl-C ends it",
                 "· changed on disk: src/a.rs",
-                "· to keep in mind: Changed on disk: src/a.rs. Read again what you rely on.",
-                "cancelling; Ctrl-C again leaves at once",
+                "· reminder: Changed on disk: src/a.rs. Read again what you rely on.",
+                "cancelling; Ctrl-C again exits at once",
             ]
         );
     }

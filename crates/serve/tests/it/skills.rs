@@ -87,7 +87,7 @@ fn list_shows_skills_and_those_they_hide() {
         expect![[r#"
         ID      LAYER    SHORT
         deploy  project  Ship it
-        deploy  user     (hidden by that of project) home/.harn/skills/deploy/SKILL.md
+        deploy  user     (hidden by the project skill) home/.harn/skills/deploy/SKILL.md
         lint    env      Red \u{1b}[31m
         harn-serve: there are warnings; `harn-serve skills check` lists them
         exit 0
@@ -104,7 +104,7 @@ fn list_shows_skills_and_those_they_hide() {
         expect![[r#"
             ID      LAYER  SHORT
             deploy  cli    Ship it
-            deploy  user   (hidden by that of cli) home/.harn/skills/deploy/SKILL.md
+            deploy  user   (hidden by the cli skill) home/.harn/skills/deploy/SKILL.md
             lint    env    Red \u{1b}[31m
             harn-serve: there are warnings; `harn-serve skills check` lists them
             exit 0
@@ -143,7 +143,7 @@ fn show_prints_a_skill_without_its_secrets() {
     scene.check(
         &["show", "deplyo"],
         expect![[r#"
-        error: there is no skill deplyo; did you mean `deploy`? `harn-serve skills list` lists them
+        error: unknown skill deplyo; did you mean `deploy`? `harn-serve skills list` lists all
         exit 1
     "#]],
     );
@@ -186,7 +186,7 @@ fn check_prints_problems_with_lines_and_sets_the_exit_code() {
     scene.check(
         &["check", ".git"],
         expect![[r#"
-        error: .git: there is no SKILL.md here, nor in a folder in it
+        error: .git: no SKILL.md in this folder or its direct subfolders
         exit 2
     "#]],
     );

@@ -63,8 +63,8 @@ fn trust_uses_the_workspace_root_and_can_be_listed_and_revoked() {
 fn trust_rejects_folders_that_are_no_project() {
     let place = Place::new();
     for (dir, why) in [
-        ("/", "holds more than a project"),
-        (".", "holds more than a project"),
+        ("/", "contains more than a project"),
+        (".", "contains more than a project"),
         ("nowhere", "No such file"),
     ] {
         let (said, code) = place.trust(&place.path("home"), &[dir]);
@@ -74,6 +74,6 @@ fn trust_rejects_folders_that_are_no_project() {
     let (said, code) = place.trust(&place.path("home"), &["--list"]);
     assert_eq!(
         (said.as_str(), code),
-        ("nothing in /state/trusted.toml\n", 0)
+        ("no trusted workspaces in /state/trusted.toml\n", 0)
     );
 }

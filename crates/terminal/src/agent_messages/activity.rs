@@ -85,7 +85,7 @@ impl AgentActivity {
                 Self::Note(format!("skill {} is no longer active", skill.skill_name))
             }
             CarriedUpdate::SkillNarrow(narrow) => {
-                Self::Note(join_title("fewer tools are in reach", &narrow.reason))
+                Self::Note(join_title("fewer tools are available", &narrow.reason))
             }
             CarriedUpdate::Artifact(artifact) => {
                 let title = artifact.title.as_deref().and_then(non_blank);
@@ -100,19 +100,19 @@ impl AgentActivity {
                     .map(Duration::from_millis)
                     .and_then(format_if_soon);
                 let time = time.map(|time| format!(", for {time}")).unwrap_or_default();
-                let asked = format!("a person is asked ({}{time})", asked.kind);
+                let asked = format!("the agent asks a person ({}{time})", asked.kind);
                 Self::Warning(join_title(&asked, payload.question()))
             }
             CarriedUpdate::Log(log) if ["warn", "error"].contains(&&*log.level) => {
                 Self::Warning(join_title(&log.level, &log.message))
             }
             CarriedUpdate::TranscriptCompacted(_) => {
-                Self::Note("older messages were folded away".to_owned())
+                Self::Note("older messages were summarized".to_owned())
             }
             CarriedUpdate::FsWatch(watch) => Self::Note(describe_changes(&watch.events)?),
             CarriedUpdate::ReminderEmitted(fields) => {
                 let body = non_blank(&fields.reminder.body)?;
-                Self::Note(join_title("to keep in mind", body))
+                Self::Note(join_title("reminder", body))
             }
             // The rest is for hosts that keep records: searches for tools, prompts, clients. A new update is
             // among them until the terminal has a text for it.
@@ -152,11 +152,11 @@ impl AgentActivity {
                 composition(&run.run_id, &run.language, JobState::Failed(reason))
             }
             HarnEvent::LoopCheckpoint(checkpoint) if checkpoint.dispatch_skipped => {
-                let skipped = "interrupted: the tools that were about to run are skipped";
+                let skipped = "interrupted: pending tool calls are skipped";
                 Self::Note(skipped.to_owned())
             }
             HarnEvent::DaemonWatchdogTripped(_) => {
-                let tripped = "the agent was woken again and again and did nothing; its turn ends";
+                let tripped = "the agent woke up repeatedly and did nothing; its turn ends";
                 Self::Warning(tripped.to_owned())
             }
             HarnEvent::LoopCheckpoint(_)
@@ -438,16 +438,19 @@ pub(crate) mod tests {
         let asked = |words: &str| Some(AgentActivity::Warning(words.to_owned()));
         assert_eq!(
             hitl(json!({"prompt": " ", "action": "deploy"})),
-            asked("a person is asked (approval): deploy")
+            asked("the agent asks a person (approval): deploy")
         );
         assert_eq!(
             hitl(json!({"action": 7})),
-            asked("a person is asked (approval)")
+            asked("the agent asks a person (approval)")
         );
-        assert_eq!(hitl(Value::Null), asked("a person is asked (approval)"));
+        assert_eq!(
+            hitl(Value::Null),
+            asked("the agent asks a person (approval)")
+        );
         assert_eq!(
             hitl(json!({"action": "deploy", "deadline_ms": 90_000})),
-            asked("a person is asked (approval, for 90 s): deploy")
+            asked("the agent asks a person (approval, for 90 s): deploy")
         );
         let log = |level: &str| {
             parse_activity(json!({"sessionUpdate": "log", "level": level, "message": "m"}))
@@ -487,7 +490,7 @@ pub(crate) mod tests {
         let reminder = json!({"reminder_id": "r", "body": "Be brief"});
         assert_eq!(
             parse_activity(json!({"sessionUpdate": "reminder_emitted", "reminder": reminder})),
-            told("to keep in mind: Be brief")
+            told("reminder: Be brief")
         );
         let heard = |method: &str, params: Value| {
             AgentActivity::from_notification(&UntypedMessage::new(method, params).unwrap())

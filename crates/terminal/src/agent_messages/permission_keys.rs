@@ -57,11 +57,11 @@ pub(crate) fn key_position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usi
 pub(crate) fn invalid_key_message<K: AsRef<str>>(keys: &[K], typed: &str) -> String {
     let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
     let keys = match keys.as_slice() {
-        [] => return format!("`{typed}` is not an answer here"),
+        [] => return format!("`{typed}` is not a valid answer"),
         [one] => (*one).to_owned(),
         [some @ .., last] => format!("{} or {last}", some.join(", ")),
     };
-    format!("`{typed}` is not an answer here: {keys}")
+    format!("`{typed}` is not a valid answer; answer {keys}")
 }
 
 #[cfg(test)]
@@ -131,6 +131,6 @@ mod tests {
             assert_eq!(key_position(&keys, typed), None, "{typed}");
         }
         let told = invalid_key_message(&keys, "q");
-        assert_eq!(told, "`q` is not an answer here: y, s, w, n or x");
+        assert_eq!(told, "`q` is not a valid answer; answer y, s, w, n or x");
     }
 }

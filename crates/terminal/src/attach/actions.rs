@@ -63,15 +63,15 @@ pub(super) fn act(
 /// Inserts pasted text into the prompt; shows a notice if the keys do not go there.
 pub(super) fn paste(screen: &mut AttachScreen, text: &str) {
     if screen.ended.is_some() || !screen.is_controller() {
-        return screen.notify("nothing was pasted: you only watch");
+        return screen.notify("not pasted: you only watch");
     }
     screen.help = None;
     let whole = screen.prompt.insert(text);
     // Pasted text does not answer a question that takes a key.
     let beside = screen.answering && screen.questions.front().is_some_and(|it| !it.takes_text);
     match (whole, beside) {
-        (false, _) => screen.notify("the paste is cut: the prompt holds 64 KiB"),
-        (true, true) => screen.notify("pasted into the prompt; Tab goes there"),
+        (false, _) => screen.notify("the pasted text is cut: the prompt is limited to 64 KiB"),
+        (true, true) => screen.notify("pasted into the prompt; Tab moves there"),
         (true, false) => {}
     }
 }
@@ -121,7 +121,7 @@ fn interrupt(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
             "cancelling; Ctrl-C again leaves"
         }
         _ if screen.ended.is_some() => "Ctrl-C again leaves",
-        _ => "Ctrl-C again leaves; the session goes on without you",
+        _ => "Ctrl-C again leaves; the session continues without you",
     });
 }
 
@@ -131,7 +131,7 @@ fn cancel(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
             talk.cancel();
             screen.notify("cancelling");
         }
-        true => screen.notify("there is no connection; the turn goes on"),
+        true => screen.notify("not connected; the turn continues"),
         false => screen.view = ScrollPosition::End,
     }
 }
@@ -141,7 +141,7 @@ fn send(screen: &mut AttachScreen, talk: &mut AttachProtocol, steer: bool) {
         return;
     }
     if screen.link != ConnectionStatus::Up {
-        return screen.notify("there is no connection; send it when it is back");
+        return screen.notify("not connected; send it after the reconnect");
     }
     let text = screen.prompt.take();
     screen.view = ScrollPosition::End;
@@ -159,7 +159,7 @@ fn answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, at: usize) {
     if sight.too_small {
         screen.notify(TOO_SMALL);
     } else if !sight.answers.contains(&at) {
-        screen.notify("↓ goes to that answer; read it first");
+        screen.notify("scroll down with ↓ and read that answer first");
     } else if let Some(answer) = screen.questions.front().and_then(|it| it.choose(at)) {
         send_answer(screen, talk, &answer);
     }
@@ -187,7 +187,7 @@ fn answer_text(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
         Some(answer) => send_answer(screen, talk, &answer),
         None => {
             screen.prompt.set(&text);
-            screen.notify("that is none of the answers");
+            screen.notify("not one of the answers");
         }
     }
 }
@@ -196,8 +196,8 @@ fn take_over(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.notify(match screen.is_controller() {
         _ if screen.ended.is_some() => ENDED,
         _ if screen.observe => "this client only watches: it was started with --observe",
-        _ if screen.link != ConnectionStatus::Up => "there is no connection",
-        true => "you control it already",
+        _ if screen.link != ConnectionStatus::Up => "not connected",
+        true => "you already control the session",
         false => return talk.take_over(),
     });
 }
@@ -205,9 +205,9 @@ fn take_over(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
 fn hand_back(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.notify(match screen.is_controller() {
         _ if screen.ended.is_some() => ENDED,
-        _ if screen.link != ConnectionStatus::Up => "there is no connection",
+        _ if screen.link != ConnectionStatus::Up => "not connected",
         true => return talk.hand_back(),
-        false => "you do not control it",
+        false => "you do not control the session",
     });
 }
 

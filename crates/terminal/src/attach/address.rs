@@ -54,7 +54,7 @@ pub(super) fn list_sockets(state_dir: &Path) -> Vec<ServerAddress> {
 
 /// Parses a URL; the default path is `/acp`.
 pub(super) fn parse_url(given: &str) -> Result<Uri> {
-    let wanted = "a server's URL is ws://HOST:PORT/acp or wss://HOST:PORT/acp";
+    let wanted = "must be ws://HOST:PORT/acp or wss://HOST:PORT/acp";
     let uri: Uri = given
         .parse()
         .map_err(|_| anyhow!("--url {given}: {wanted}"))?;
@@ -93,7 +93,7 @@ pub(super) fn read_token(
     let path = file.unwrap_or(default);
     let text = fs::read_to_string(path).with_context(|| {
         format!(
-            "no token: {} cannot be read; name a file with --token-file, or set HARN_SERVE_TOKEN",
+            "no token: cannot read {}; give a file with --token-file, or set HARN_SERVE_TOKEN",
             path.display()
         )
     })?;
@@ -107,7 +107,7 @@ pub(super) fn read_token(
             Some((_, token)) => first = first.or(Some(token.trim().to_owned())),
         }
     }
-    first.with_context(|| format!("{}: there is no token in it", path.display()))
+    first.with_context(|| format!("{}: no token in this file", path.display()))
 }
 
 #[cfg(test)]

@@ -34,17 +34,17 @@ pub(super) struct AttachConnection {
 
 #[derive(Debug, Error)]
 pub(super) enum NoConnection {
-    #[error("nobody answers at {0}")]
+    #[error("no server answers at {0}")]
     Nobody(String),
     #[error("{0} does not answer in time")]
     Late(String),
     #[error(
-        "{0} refuses the token; it is in the server's <state>/token, name it with --token-file"
+        "{0} rejects the token; the valid one is in the server's <state>/token, give that file with --token-file"
     )]
     Token(String),
     #[error("{0} refuses the connection: {1}")]
     Refused(String, String),
-    #[error("no safe connection to {0}: {1}")]
+    #[error("no TLS connection to {0}: {1}")]
     Tls(String, String),
 }
 

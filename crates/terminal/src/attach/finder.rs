@@ -29,7 +29,7 @@ pub(super) struct AttachDestination {
 impl AttachDestination {
     /// Returns a new session in the current directory.
     pub(super) fn new_session_here(address: ServerAddress) -> Result<Self> {
-        let cwd = std::env::current_dir().context("this directory has no name")?;
+        let cwd = std::env::current_dir().context("cannot determine the current directory")?;
         let target = SessionTarget::New(cwd.clone());
         Ok(Self {
             address,
@@ -65,8 +65,8 @@ impl SessionFinder {
         let servers: Vec<_> = asked.into_iter().flatten().collect();
         if servers.is_empty() {
             bail!(
-                "no server runs on {}; `harn-serve serve` starts one, and `harn-serve acp --listen` \
-                 shares what an editor runs",
+                "no server uses the state directory {}; `harn-serve serve` starts one, and `harn-serve acp --listen` \
+                 shares the sessions of an editor",
                 self.state_dir.display()
             );
         }
@@ -114,8 +114,8 @@ impl SessionFinder {
                 let known = servers.iter().flat_map(|server| &server.sessions);
                 let near = did_you_mean(wanted, known.map(|session| session.id.as_str()));
                 bail!(
-                    "there is no session {wanted} that is live or has a prompt; \
-                     {near}`harn-serve sessions list` shows them"
+                    "no session {wanted} is live or has a prompt; \
+                     {near}`harn-serve sessions list` lists all"
                 )
             }
         }

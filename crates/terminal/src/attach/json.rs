@@ -40,16 +40,16 @@ pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
                 }
             }
             LinkEvent::Heard(AttachEvent::Joined(_)) if lost.take().is_some() => {
-                print_note("back again, nothing was missed");
+                print_note("reconnected, nothing was missed");
             }
             LinkEvent::Heard(_) | LinkEvent::Nothing => {}
             LinkEvent::Lost { why, .. } => {
                 if link.failed > ATTEMPTS {
-                    bail!(why.unwrap_or_else(|| "the server is gone".to_owned()));
+                    bail!(why.unwrap_or_else(|| "the server does not answer".to_owned()));
                 }
                 let words = why.unwrap_or_else(|| "the connection is lost".to_owned());
                 if lost.as_ref() != Some(&words) {
-                    print_note(format!("{words}; trying again"));
+                    print_note(format!("{words}; retrying"));
                     lost = Some(words);
                 }
             }

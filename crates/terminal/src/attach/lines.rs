@@ -59,7 +59,7 @@ pub(super) fn entry_lines(
     match before {
         None if transcript.first > 0 => {
             let gone = format!(
-                "… {} earlier entries are no longer kept here; `harn-serve sessions show` has all",
+                "… {} earlier entries are not shown here; `harn-serve sessions show` prints all",
                 transcript.first
             );
             lines.push_hanging(PaintStyle::Dim, "", &gone);

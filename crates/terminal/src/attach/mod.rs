@@ -64,7 +64,7 @@ pub fn run(
     Box::pin(async move {
         let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
         if !args.json && !seen {
-            let error = "there is no terminal to show a session in; --json prints a line an update";
+            let error = "attach needs a terminal; without one, --json prints one line per update";
             return Err(as_command_line_error(anyhow!(error)));
         }
         AttachCommand::new(state_dir, args, token, clock)?
@@ -95,7 +95,7 @@ impl AttachCommand {
         let me = match &args.name {
             Some(name) if name.trim().is_empty() => {
                 return Err(as_command_line_error(anyhow!(
-                    "--name is empty; say what to call you"
+                    "--name is empty; give the name that other clients see"
                 )));
             }
             Some(name) => name.trim().to_owned(),
@@ -151,7 +151,7 @@ impl AttachCommand {
         if screen.ended.is_none() && !screen.session.is_empty() {
             let url = self.args.url.as_deref().map(|url| format!("--url {url} "));
             let (url, id) = (url.unwrap_or_default(), &screen.session);
-            print_note(format!("come back with `harn-serve attach {url}{id}`"));
+            print_note(format!("attach again with `harn-serve attach {url}{id}`"));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -187,7 +187,7 @@ fn remote_address(
     let url = address::parse_url(url).map_err(as_command_line_error)?;
     if address::is_exposed(&url) {
         print_note(
-            "without TLS, the token and everything said can be read on the way; wss:// is safe",
+            "without TLS, others on the network path can read the token and all messages; use wss://",
         );
     }
     let given = given.filter(|token| !token.trim().is_empty());
@@ -202,7 +202,8 @@ fn remote_address(
 /// Generates a random name.
 fn random_name() -> Result<String> {
     let mut bytes = [0; 3];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random bytes: {error}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow!("cannot generate random bytes: {error}"))?;
     let [a, b, c] = bytes;
     Ok(format!("terminal-{a:02x}{b:02x}{c:02x}"))
 }

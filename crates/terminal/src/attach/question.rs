@@ -196,7 +196,7 @@ fn limit_lines(lines: &mut Vec<(PaintStyle, String)>) {
     if more > 0 {
         lines.truncate(kept);
         let words =
-            format!("… and {more} more lines, too many to be shown: who is not sure rejects it");
+            format!("… and {more} more lines, too many to show: if unsure, reject the call");
         lines.push((PaintStyle::Yellow, words));
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn config(ca: Option<&Path>) -> io::Result<ClientConfig> {
             found = true;
         }
         if !found {
-            return Err(wrong("there is no certificate in it".to_owned()));
+            return Err(wrong("no certificate in PEM".to_owned()));
         }
     }
     let provider = Arc::new(ring::default_provider());

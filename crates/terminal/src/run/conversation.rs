@@ -63,7 +63,7 @@ const WAITING: usize = 64;
 /// if it were full, the withdrawal of the question could not arrive.
 const UNSHOWN: usize = 8192;
 /// The error for a permission question without a user to ask; it is stored in the journal.
-const NOBODY: &str = "there is no terminal to ask on; say what may run with --mode or --policy";
+const NOBODY: &str = "there is no terminal to ask on; allow calls with --mode or --policy";
 
 /// The agent, and the channel for its rejections of typed lines.
 struct AgentLink {
@@ -285,7 +285,7 @@ impl Conversation {
         self.waited = true;
         self.listening = self.keyboard.is_present();
         let words = match self.listening {
-            true => "the agent waits; type a line to say something to it, Ctrl-C ends it",
+            true => "the agent waits; type a line to send it a message, Ctrl-C ends it",
             false => "the agent waits; Ctrl-C ends it",
         };
         let line = [(PaintStyle::Dim, "· "), (PaintStyle::Dim, words)];
@@ -333,8 +333,8 @@ impl Conversation {
         const ABOUT: Timestamp = 500;
         let now = self.show.clock.now() + ABOUT;
         let how = match question.deadline() {
-            Some(deadline) if deadline <= now => "nobody answered in time",
-            _ => "no longer asked",
+            Some(deadline) if deadline <= now => "no answer in time",
+            _ => "withdrawn",
         };
         let words = format!("{how}: {}", escape_line_breaks(question.title()));
         self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
@@ -356,12 +356,12 @@ impl Conversation {
             RunQuestion::Permission(request, to) => {
                 let title = escape_line_breaks(&title);
                 self.calls.record_rejection(&title);
-                let words = format!("refused, as there is no terminal to ask on: {title}");
+                let words = format!("rejected, because there is no terminal to ask on: {title}");
                 self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
                 // Calls of workers have no line of their own; other calls show this hint when they fail.
                 let unseen = !lineage(request.meta.as_ref()).is_empty();
                 if unseen && !std::mem::replace(&mut self.hinted, true) {
-                    let hint = "  what may run unasked is for --mode and --policy to say";
+                    let hint = "  --mode and --policy set which calls run without a question";
                     self.show.screen.write_line(&[(PaintStyle::Dim, hint)]);
                 }
                 // An error and no refusal: the journal must not record that a person refused.
@@ -370,8 +370,8 @@ impl Conversation {
             }
             RunQuestion::Form(_, to) => {
                 let why = match present {
-                    true => "as it cannot be answered with a line",
-                    false => "as there is no terminal to ask on",
+                    true => "because a typed line cannot answer it",
+                    false => "because there is no terminal to ask on",
                 };
                 let words = format!("declined, {why}: {title}");
                 self.show.screen.write_line(&[(PaintStyle::Yellow, &words)]);
@@ -399,10 +399,9 @@ impl Conversation {
         if let Some(question) = self.asked.take() {
             question.cancel();
         }
-        self.show.screen.write_line(&[(
-            PaintStyle::Yellow,
-            "cancelling; Ctrl-C again leaves at once",
-        )]);
+        self.show
+            .screen
+            .write_line(&[(PaintStyle::Yellow, "cancelling; Ctrl-C again exits at once")]);
         // A closed connection has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
@@ -562,7 +561,7 @@ turns:
       - say: "Over."
 "#;
         let text = run_scenario(scenario, &["\n", " left \n"]);
-        let waits = "· the agent waits; type a line to say something to it, Ctrl-C ends it\n";
+        let waits = "· the agent waits; type a line to send it a message, Ctrl-C ends it\n";
         let at = |words: &str| {
             assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
             text.find(words)
@@ -572,7 +571,7 @@ turns:
             at(waits),
             at("> left\n"),
             at("message: left\n"),
-            at("· to keep in mind: Be brief\n"),
+            at("· reminder: Be brief\n"),
             at("Over."),
         ];
         assert!(told.is_sorted(), "{text}");
@@ -588,11 +587,11 @@ turns:
         };
         let told = [
             at("Allow this? $ touch first\n"),
-            at("or Enter to refuse (for 1 s): \nnobody answered in time: touch first\n"),
+            at("or Enter to refuse (for 1 s): \nno answer in time: touch first\n"),
             at("Allow this? $ touch second\n"),
-            at("\nnobody answered in time: touch second\n"),
+            at("\nno answer in time: touch second\n"),
             at("? Which door?\n"),
-            at("\nno longer asked: Which door?\n"),
+            at("\nwithdrawn: Which door?\n"),
             at("Over."),
         ];
         assert!(told.is_sorted(), "{text}");

@@ -28,7 +28,7 @@ fn stop_message(end: StopReason) -> Option<&'static str> {
         StopReason::Cancelled => return None,
         StopReason::MaxTokens => "the agent reached its token limit",
         StopReason::MaxTurnRequests => "the agent reached its request limit",
-        StopReason::Refusal => "the agent refused to go on",
-        _ => "the agent stopped for a reason unknown here",
+        StopReason::Refusal => "the agent refused to continue",
+        _ => "the agent stopped for an unknown reason",
     })
 }

@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(parse_answer(None, &options), expected_choice("reject_once"));
         for unclear in ["0", "1", "yes", "a", "A", "S", "W", "X", "no", "y n", "-1"] {
             let typed = parse_answer(Some(unclear), &options);
-            let told = format!("`{unclear}` is not an answer here: y, s, w, n or x");
+            let told = format!("`{unclear}` is not a valid answer; answer y, s, w, n or x");
             assert_eq!(typed, Err(told), "{unclear}");
         }
     }

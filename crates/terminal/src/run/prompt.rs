@@ -17,7 +17,7 @@ pub fn read_prompt(words: &[String]) -> Result<String> {
     let prompt = match words {
         [] if io::stdin().is_terminal() => {
             return Err(as_command_line_error(anyhow!(
-                "there is no prompt; write it behind the flags, as in `harn-serve run where is main`, \
+                "no prompt; write it after the flags, as in `harn-serve run where is main`, \
                  or send it to stdin"
             )));
         }
@@ -27,7 +27,7 @@ pub fn read_prompt(words: &[String]) -> Result<String> {
     };
     if prompt.trim().is_empty() {
         return Err(as_command_line_error(anyhow!(
-            "the prompt is empty; say what to ask"
+            "the prompt is empty; write a question or a task"
         )));
     }
     Ok(prompt)

@@ -242,7 +242,7 @@ impl TurnPrinter {
         if prints && self.prints_output {
             let PrintedOutput { text, is_cut } = call.output.unwrap_or_default();
             if is_cut {
-                let words = "only the end of the output was kept";
+                let words = "the output is cut; this is its end";
                 self.screen.write_line(&[(PaintStyle::Yellow, words)]);
             }
             self.screen.write_output(&text);

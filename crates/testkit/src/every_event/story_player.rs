@@ -57,7 +57,7 @@ struct StoryContext {
 impl StoryContext {
     fn session(&self) -> &Controller {
         let Some(session) = self.steered.get() else {
-            panic!("the story has not begun");
+            panic!("the story has no session yet");
         };
         session
     }
@@ -420,5 +420,5 @@ fn read_journal(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
 #[track_caller]
 fn expect_ok<T>(result: Result<T, impl std::fmt::Debug>) -> T {
     let result = result.map_err(|error| format!("{error:?}"));
-    must(result, "the story breaks off")
+    must(result, "the story ends early")
 }

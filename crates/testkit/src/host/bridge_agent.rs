@@ -15,7 +15,7 @@ pub fn asking_agent() -> ScriptedAgent {
         let prompt = cx.prompt_text();
         let (method, rest) = prompt.split_once(' ').unwrap_or((prompt.as_str(), ""));
         let Some(method) = BridgeMethod::from_name(method) else {
-            return Err(AgentError::Failed("not of the bridge".to_owned()));
+            return Err(AgentError::Failed("not a method of the bridge".to_owned()));
         };
         let said = match ask(&cx, method, rest).await? {
             Ok(answer) => answer.to_string(),

@@ -89,7 +89,7 @@ impl FakeHost {
                 },
                 MessageFromAgent::Request { id, method, params } => {
                     let Some(method) = BridgeMethod::from_name(&method) else {
-                        panic!("{method} is not of the bridge");
+                        panic!("{method} is not a method of the bridge");
                     };
                     self.answer(client, &id, method, &params).await;
                     self.asked.push((method, params));

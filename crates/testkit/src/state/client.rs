@@ -95,7 +95,7 @@ impl StateClient {
     pub async fn send(&mut self, commands: Value) {
         let frame = json!({"type": "commands", "commands": commands});
         if let Err(problem) = validators().commands.validate(&frame) {
-            self.fail(&format!("{frame} is no frame of a client: {problem}"));
+            self.fail(&format!("{frame} is not a client frame: {problem}"));
         }
         self.send_raw(&frame.to_string()).await;
     }
@@ -123,7 +123,7 @@ impl StateClient {
     pub async fn send_message(&mut self, message: Message) {
         match timeout(PATIENCE, self.socket.send(message)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => self.fail(&format!("nothing can be sent: {error}")),
+            Ok(Err(error)) => self.fail(&format!("cannot send: {error}")),
             Err(_) => self.fail("the server does not read"),
         }
     }
@@ -141,7 +141,7 @@ impl StateClient {
     pub async fn next(&mut self) -> ReceivedFrame {
         match timeout(PATIENCE, self.read()).await {
             Ok(frame) => frame,
-            Err(_) => self.fail("nothing came"),
+            Err(_) => self.fail("no message arrived in time"),
         }
     }
 
@@ -150,7 +150,7 @@ impl StateClient {
         let mut frames = Vec::new();
         while let Ok(frame) = timeout(QUIET, self.read()).await {
             if let ReceivedFrame::Error(message) = &frame {
-                self.fail(&format!("nobody expected an error: {message}"));
+                self.fail(&format!("unexpected error: {message}"));
             }
             let closed = matches!(frame, ReceivedFrame::Closed(..));
             frames.push(frame);
@@ -167,7 +167,7 @@ impl StateClient {
             match self.next().await {
                 ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
                 other @ (ReceivedFrame::Error(_) | ReceivedFrame::Closed(..)) => {
-                    self.fail(&format!("nobody expected {other:?}"));
+                    self.fail(&format!("unexpected {other:?}"));
                 }
             }
         }
@@ -205,11 +205,11 @@ impl StateClient {
         self.tape.record_note(self.speaker, "the client leaves");
         let said = timeout(PATIENCE, self.socket.close(None)).await;
         if !matches!(said, Ok(Ok(()))) {
-            self.fail("the server does not hear the farewell");
+            self.fail("the server does not read the close frame");
         }
         while !self.closed {
             if timeout(PATIENCE, self.read()).await.is_err() {
-                self.fail("the server does not answer the farewell");
+                self.fail("the server does not answer the close frame");
             }
         }
     }
@@ -228,7 +228,7 @@ impl StateClient {
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
-                    self.fail("the server sends text")
+                    self.fail("the server must send text frames")
                 }
                 None | Some(Err(Error::ConnectionClosed)) => {
                     self.closed = true;
@@ -245,14 +245,14 @@ impl StateClient {
         self.tape
             .record_line(self.speaker, RecordDirection::ToClient, line);
         let frame = serde_json::from_str(text);
-        let mut frame: Value =
-            frame.unwrap_or_else(|error| self.fail(&format!("the last frame is no JSON: {error}")));
+        let mut frame: Value = frame
+            .unwrap_or_else(|error| self.fail(&format!("the last frame is not JSON: {error}")));
         let schema = match self.path {
             "/ws" => &validators().frames,
             _ => &validators().sessions,
         };
         if let Err(problem) = schema.validate(&frame) {
-            self.fail(&format!("the last frame does not fit: {problem}"));
+            self.fail(&format!("the last frame is invalid: {problem}"));
         }
         match frame["type"].as_str() {
             Some("state") => {
@@ -262,11 +262,13 @@ impl StateClient {
             Some("delta") => {
                 let operations = frame["operations"].take();
                 if let Err(problem) = state_fold::apply_all(&mut self.copy, &operations) {
-                    self.fail(&format!("the last frame does not fit: {problem}"));
+                    self.fail(&format!("the last frame is invalid: {problem}"));
                 }
                 let fits = json!({"type": "state", "state": self.copy});
                 if let Err(problem) = schema.validate(&fits) {
-                    self.fail(&format!("the last frame makes no document: {problem}"));
+                    self.fail(&format!(
+                        "the last frame results in an invalid document: {problem}"
+                    ));
                 }
                 ReceivedFrame::Delta(operations)
             }
@@ -291,7 +293,7 @@ impl Drop for StateClient {
             match frame {
                 ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
                 ReceivedFrame::Error(message) => {
-                    self.fail(&format!("nobody read an error: {message}"))
+                    self.fail(&format!("the test did not read an error: {message}"))
                 }
                 ReceivedFrame::Closed(..) => return,
             }

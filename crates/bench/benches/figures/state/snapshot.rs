@@ -115,7 +115,10 @@ async fn time_page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
     let document = link.next().await?;
     let seconds = begun.elapsed().as_secs_f64();
     let head = br#"{"type":"state","#;
-    ensure!(document.starts_with(head), "no document came first");
+    ensure!(
+        document.starts_with(head),
+        "the first frame is not a document"
+    );
     let document = document.to_vec();
     // Keeps the session open until the process ends.
     std::mem::forget(link);

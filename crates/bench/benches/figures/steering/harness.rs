@@ -102,7 +102,7 @@ impl Stage {
 
     async fn order(&self, order: Order) -> Result<()> {
         let sent = self.orders.send(order).await;
-        sent.map_err(|_| anyhow!("the agent takes no orders"))
+        sent.map_err(|_| anyhow!("the agent accepts no messages"))
     }
 }
 

@@ -31,9 +31,7 @@ pub(super) fn select_session(
             let last = find_last_of_directory(&*store, &dir)?;
             let none = || {
                 let dir = dir.display();
-                anyhow!(
-                    "there is no session of {dir} to continue; leave --continue out to begin one"
-                )
+                anyhow!("no session of {dir} to continue; omit --continue to begin one")
             };
             last.ok_or_else(none)?
         }

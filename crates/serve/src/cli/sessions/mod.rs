@@ -205,7 +205,7 @@ fn describe_state(live: Option<&ServerSession>, now: Timestamp) -> (&'static str
     };
     let state = if live.working { "working" } else { "live" };
     let controller = match (&live.controller, live.since) {
-        (None, _) => "nobody".to_owned(),
+        (None, _) => "none".to_owned(),
         (Some(who), None) => paint::one_line(who).into_owned(),
         (Some(who), Some(since)) => {
             format!(
@@ -235,7 +235,7 @@ mod tests {
             since: None,
         };
         let says = |live: &ServerSession| describe_state(Some(live), 3_600_000);
-        assert_eq!(says(&live), ("live", "nobody".to_owned()));
+        assert_eq!(says(&live), ("live", "none".to_owned()));
         live.controller = Some("desk\x1b[2J".to_owned());
         live.since = Some(0);
         live.working = true;

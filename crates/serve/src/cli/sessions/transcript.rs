@@ -58,7 +58,7 @@ impl TranscriptPrinter {
         ));
         match (&meta.parent, &meta.worker) {
             (Some(parent), Some(worker)) => {
-                self.write_line(&format!("{worker}, works for {parent}"))
+                self.write_line(&format!("worker {worker} of {parent}"))
             }
             (Some(parent), None) => self.write_line(&format!("forked from {parent}")),
             (None, _) => {}
@@ -200,7 +200,7 @@ impl TranscriptPrinter {
             }
             EventFamily::Record(RecordEvent::GrantRevoked { grant_id }) => {
                 self.write_mark(&format!(
-                    "* took the grant {} from this session",
+                    "* revoked the grant {} in this session",
                     escape_controls(grant_id)
                 ));
             }
@@ -286,7 +286,7 @@ impl TranscriptPrinter {
                     ("reminded", reminder)
                 }
             },
-            ReminderChange::Inherited { reminder } => ("reminded from above", reminder),
+            ReminderChange::Inherited { reminder } => ("inherited reminder", reminder),
             ReminderChange::Deduped { .. }
             | ReminderChange::Aged
             | ReminderChange::Expired { .. } => return,
@@ -303,8 +303,8 @@ impl TranscriptPrinter {
                 let why = match reason {
                     WakeReason::Message => "by a message",
                     WakeReason::Resume => "on request",
-                    WakeReason::Watch => "by a change of what it watches",
-                    WakeReason::Timer => "by its clock",
+                    WakeReason::Watch => "by a watched change",
+                    WakeReason::Timer => "by a timer",
                     WakeReason::Reminder => "by a reminder",
                 };
                 self.write_mark(&format!("* woken {why}"));
@@ -331,7 +331,7 @@ impl TranscriptPrinter {
         let title = call.and_then(|call| call.title.as_deref());
         let what = one_line(title.unwrap_or(&record.tool_name)).into_owned();
         let reason = one_line(&record.reason).into_owned();
-        self.write_mark(&format!("? {what}: {decided} unasked, {reason}"));
+        self.write_mark(&format!("? {what}: {decided} without a question, {reason}"));
     }
 
     fn write_permission_answer(&mut self, ask: &PermissionAsked, resolved: &PermissionResolved) {
@@ -373,7 +373,7 @@ impl TranscriptPrinter {
             (None, None, Some(false)) => "did not take over".to_owned(),
             (None, None, None) => "gave no answer".to_owned(),
         };
-        let who = response.reviewer.as_deref().unwrap_or("somebody");
+        let who = response.reviewer.as_deref().unwrap_or("a person");
         let asked = self.question_text(&response.request_id);
         let mut line = format!("? {asked}: {} {said}", one_line(who));
         if let Some(reason) = &response.reason {
@@ -385,7 +385,7 @@ impl TranscriptPrinter {
     fn write_question_outcome(&mut self, subject: &str, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "settled",
-            HitlOutcome::Timeout => "nobody answered in time",
+            HitlOutcome::Timeout => "no answer in time",
             HitlOutcome::Cancelled => "withdrawn",
         };
         let asked = one_line(subject);

@@ -34,7 +34,7 @@ fn find_skills(path: &Path) -> Result<SkillRegistry> {
     let found = WorkspaceSkills::check(path);
     if found.skills().is_empty() && found.problems().is_empty() {
         let wrong = anyhow!(
-            "{}: there is no SKILL.md here, nor in a folder in it",
+            "{}: no SKILL.md in this folder or its direct subfolders",
             path.display()
         );
         return Err(as_command_line_error(wrong));

@@ -22,7 +22,7 @@ pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
         return print_json(&rows);
     }
     match rows.is_empty() {
-        true => print("no skills; docs/skills.md says where they may lie\n")?,
+        true => print("no skills; docs/skills.md lists the folders for them\n")?,
         false => print(&format_table(&rows))?,
     }
     let problems = registry.problems();
@@ -32,7 +32,9 @@ pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
     match (errors.count(), problems.len()) {
         (0, 0) => {}
         (0, _) => print_note("there are warnings; `harn-serve skills check` lists them"),
-        (_, _) => print_note("some could not be read; `harn-serve skills check` says why"),
+        (_, _) => {
+            print_note("some skills cannot be read; `harn-serve skills check` lists the reasons")
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +82,7 @@ fn format_table(rows: &[SkillListRow]) -> String {
         .map(|row| {
             let short = match row.shadowed_by {
                 None => text::cut(&one_line(&row.short), SHORT).into_owned(),
-                Some(layer) => format!("(hidden by that of {layer}) {}", one_line(&row.origin)),
+                Some(layer) => format!("(hidden by the {layer} skill) {}", one_line(&row.origin)),
             };
             [one_line(&row.id).into(), row.layer.into(), short.into()]
         })

@@ -18,7 +18,7 @@ pub(super) fn run(skills: &WorkspaceSkills, id: &str) -> Result<ExitCode> {
         let ids = registry.skills().iter().map(|skill| skill.id.as_str());
         let near = text::did_you_mean(id, ids);
         print_error(format_args!(
-            "there is no skill {id}; {near}`harn-serve skills list` lists them"
+            "unknown skill {id}; {near}`harn-serve skills list` lists all"
         ));
         return Ok(ExitCode::FAILURE);
     };
@@ -76,7 +76,7 @@ fn format_usage(skill: &Skill) -> String {
 fn card_properties(card: &SkillCard) -> Vec<(&'static str, String)> {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let models = match card.disable_model_invocation {
-        true => "never by themselves",
+        true => "never; the user runs it",
         false => "",
     };
     let said = [
@@ -85,7 +85,7 @@ fn card_properties(card: &SkillCard) -> Vec<(&'static str, String)> {
         ("when to use", card.when_to_use.clone()),
         ("paths", card.paths.join(" ")),
         ("allowed tools", card.allowed_tools.join(" ")),
-        ("models use it", models.to_owned()),
+        ("used by models", models.to_owned()),
         ("context", optional(&card.context)),
         ("agent", optional(&card.agent)),
         ("model", optional(&card.model)),

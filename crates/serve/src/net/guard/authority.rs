@@ -94,7 +94,8 @@ impl FromStr for Authority {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "a host is a name or an address, and maybe a colon and a port".to_owned();
+        let wrong =
+            || "a host must be a name or an address, with an optional colon and port".to_owned();
         let text = text.to_ascii_lowercase();
         let (host, port) = match text.rfind(']') {
             Some(end) => {
@@ -147,10 +148,12 @@ impl FromStr for AllowedOrigin {
         } else if let Some(rest) = text.strip_prefix("http://") {
             (false, rest)
         } else {
-            return Err("an origin begins with https:// or http://, and has no path".to_owned());
+            return Err(
+                "an origin must begin with https:// or http://, and have no path".to_owned(),
+            );
         };
         let authority = rest.parse().map_err(|_| {
-            "an origin is a scheme, a host and maybe a port, such as https://app.example".to_owned()
+            "an origin must be a scheme, a host and an optional port, such as https://app.example".to_owned()
         })?;
         Ok(Self { secure, authority })
     }

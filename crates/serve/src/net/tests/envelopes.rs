@@ -117,7 +117,7 @@ async fn guard_refuses_openharness_requests_with_an_envelope() {
     // On other paths, a refusal is plain text.
     let plain = server.send_raw(&request("POST", "/other", &table[4])).await;
     assert_eq!(plain.status, 401);
-    assert!(plain.body.starts_with("a token is needed"), "{plain:?}");
+    assert!(plain.body.starts_with("the token is missing"), "{plain:?}");
     let served = wrong("", host(), vec![owner()], 404);
     let nowhere = server.send_raw(&request("POST", "/other", &served)).await;
     assert_eq!(nowhere.status, 404);

@@ -373,20 +373,20 @@ async fn invalid_cookie_is_rejected() {
         (twice, vec![], again),
         (format!("{pair}; {eve}"), vec![], again),
         (format!("{pair}; {name}="), vec![], again),
-        (format!("harn={value}"), vec![], "a token is needed"),
-        (format!("harn-1={value}"), vec![], "a token is needed"),
+        (format!("harn={value}"), vec![], "the token is missing"),
+        (format!("harn-1={value}"), vec![], "the token is missing"),
         // An explicit credential is checked, and the cookie is ignored.
         (
             pair.clone(),
             vec![of("Bearer wrong-token-0123456789")],
-            "the token is not right",
+            "the token is wrong",
         ),
         (
             pair.clone(),
             vec![of("Basic b3duZXI6eA==")],
-            "the token is not right",
+            "the token is wrong",
         ),
-        (pair.clone(), vec![of("")], "the token is not right"),
+        (pair.clone(), vec![of("")], "the token is wrong"),
     ];
     for (cookie, more, words) in &table {
         let mut headers = vec![("cookie", cookie.as_str()), ("origin", &ours)];

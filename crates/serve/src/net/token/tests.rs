@@ -55,7 +55,10 @@ fn token_variable_takes_precedence_and_creates_no_file() {
     for wrong in ["", "short", "0123456789abcde ", "0123456789abcdef\n"] {
         let error = AccessTokens::load(Some(wrong), dir.path()).err().unwrap();
         let said = format!("{error:#}");
-        assert!(said.starts_with("HARN_SERVE_TOKEN: a token has"), "{said}");
+        assert!(
+            said.starts_with("HARN_SERVE_TOKEN: a token must have"),
+            "{said}"
+        );
     }
 }
 
@@ -87,7 +90,7 @@ fn token_file_that_others_can_access_is_rejected() {
         let dir = temp_state_dir();
         write_token_file(dir.path(), LONG, open);
         let said = load_error(dir.path());
-        assert!(said.contains("can be read or changed by others"), "{said}");
+        assert!(said.contains("other users can read or change it"), "{said}");
     }
     let dir = temp_state_dir();
     let elsewhere = dir.path().join("elsewhere");
@@ -95,39 +98,39 @@ fn token_file_that_others_can_access_is_rejected() {
     symlink(&elsewhere, token_path(dir.path())).unwrap();
     let said = load_error(dir.path());
     assert!(
-        said.ends_with("is a link; put the file itself there"),
+        said.ends_with("it is a link; put the file itself there"),
         "{said}"
     );
     let dir = temp_state_dir();
     fs::create_dir(token_path(dir.path())).unwrap();
     let said = load_error(dir.path());
-    assert!(said.ends_with("is not a file"), "{said}");
+    assert!(said.ends_with("it is not a file"), "{said}");
 }
 
 #[test]
 fn error_names_the_line_and_hides_the_tokens() {
     let table = [
-        ("", "there is no token in"),
-        ("# nothing\n", "there is no token in"),
+        ("", "no token in"),
+        ("# nothing\n", "no token in"),
         (
             "one two three\n",
-            "token:1: a line is a token, or a name and a token",
+            "token:1: a line must be a token, or a name and a token",
         ),
         (
             "# x\nsecret-but-short\nshort\n",
-            "token:3: a token has between 16 and 512",
+            "token:3: a token must have between 16 and 512",
         ),
         (
             "Ada secret-enough-to-use\n",
-            "token:1: a name has small letters",
+            "token:1: a name must consist of at most 64",
         ),
         (
             "secret-enough/to-use\n",
-            "token:1: a token has letters, digits",
+            "token:1: a token must consist of letters, digits",
         ),
         (
             "a secret-enough-to-use\nb secret-enough-to-use\n",
-            "token:2: this token is there already",
+            "token:2: duplicate token",
         ),
     ];
     for (text, wrong) in table {
@@ -147,7 +150,10 @@ fn token_file_that_is_too_long_is_rejected() {
     // The limit is after the first half of the token.
     write_token_file(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
     let said = load_error(dir.path());
-    assert!(said.contains("is longer than 65536 bytes"), "{said}");
+    assert!(
+        said.contains("is longer than the limit of 65536 bytes"),
+        "{said}"
+    );
     write_token_file(dir.path(), &format!("{}{LONG}", comment(limit - 32)), 0o600);
     let tokens = AccessTokens::load(None, dir.path()).unwrap();
     assert!(tokens.find_principal(LONG.as_bytes()).is_some());

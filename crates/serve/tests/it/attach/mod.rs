@@ -234,11 +234,11 @@ fn attach_prompts_approves_takes_over_and_resizes() {
     tmux.wait_for("desk", "Ctrl-C again leaves");
     tmux.press("desk", "C-c");
     let screen = tmux.wait_for("desk", "exit: 0");
-    assert!(screen.contains("come back with"), "{screen}");
-    tmux.wait_for("phone", "nobody controls");
+    assert!(screen.contains("attach again with"), "{screen}");
+    tmux.wait_for("phone", "no controller");
     let list = place.run(&["sessions", "list"]);
     let list = String::from_utf8(list.stdout).unwrap();
-    assert!(list.contains("live") && list.contains("nobody"), "{list}");
+    assert!(list.contains("live") && list.contains("none"), "{list}");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn controller_reconnects_to_a_restarted_server() {
     server.child.wait().unwrap();
     tmux.wait_for("desk", "lost");
     let _server = place.serve();
-    let screen = tmux.wait_for("desk", "back again, nothing was missed");
+    let screen = tmux.wait_for("desk", "reconnected, nothing was missed");
     assert_eq!(screen.matches("Behind the curtain.").count(), 1, "{screen}");
     tmux.type_text("desk", "again?");
     tmux.press("desk", "Enter");
@@ -331,15 +331,15 @@ fn observer_of_a_restarted_server_waits_until_the_session_is_opened() {
     place.attach(&tmux, "tab", &["--observe", &id["ses_".len()..12]]);
     tmux.wait_for("tab", "Behind the curtain.");
     tmux.press("desk", "C-d");
-    tmux.wait_for("desk", "come back with");
+    tmux.wait_for("desk", "attach again with");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     tmux.wait_for("tab", "lost");
     let _server = place.serve();
-    tmux.wait_for("tab", "the session is stored; nobody has opened it");
+    tmux.wait_for("tab", "the session is stored, but not open");
     place.attach(&tmux, "pad", &["--open", &id]);
     tmux.wait_for("pad", "you control");
-    tmux.wait_for("tab", "back again, nothing was missed");
+    tmux.wait_for("tab", "reconnected, nothing was missed");
     tmux.wait_for("tab", "pad controls");
 }
 
@@ -361,7 +361,7 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    tmux.wait_for("desk", "somebody else came under your name");
+    tmux.wait_for("desk", "another client attached under your name");
     // No client controls the session now, so a third client does. The comparison ends with its turn.
     place.attach(&tmux, "porch", &[&stored_session(&place.state())]);
     tmux.wait_for("porch", "you control");
@@ -433,7 +433,7 @@ fn attach_errors_explain_the_problem() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
         assert!(error.contains(words), "{args:?}: {error}");
     };
-    fails(&["attach"], 2, "--json prints a line an update");
+    fails(&["attach"], 2, "--json prints one line per update");
     fails(&["attach", "--json"], 1, "`harn-serve serve` starts one");
     fails(
         &["attach", "--json", "--url", "http://x"],
@@ -452,14 +452,14 @@ fn attach_errors_explain_the_problem() {
         token.to_str().unwrap(),
     ];
     let refused = [&["attach", "--json"], &wrong[..]].concat();
-    fails(&refused, 1, "refuses the token");
+    fails(&refused, 1, "rejects the token");
     fails(&["attach", "--json"], 1, "no session is live");
     fails(
         &["attach", "--json", "nothing"],
         1,
-        "there is no session nothing",
+        "no session nothing is live",
     );
-    fails(&nobody, 1, "nobody answers at ws://127.0.0.1:1/acp");
+    fails(&nobody, 1, "no server answers at ws://127.0.0.1:1/acp");
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn run_has_the_keys_that_attach_has() {
         tmux.press("desk", "Enter");
         tmux.wait_for(
             "desk",
-            &format!("`{typed}` is not an answer here: y, s, w, n or x"),
+            &format!("`{typed}` is not a valid answer; answer y, s, w, n or x"),
         );
     }
     tmux.type_text("desk", "N");

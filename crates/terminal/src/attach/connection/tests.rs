@@ -130,7 +130,7 @@ async fn tls_requires_a_trusted_authority() {
         .err()
         .unwrap();
     assert!(
-        wrong.to_string().contains("no certificate in it"),
+        wrong.to_string().contains("no certificate in PEM"),
         "{wrong}"
     );
 }

@@ -14,34 +14,40 @@ use crate::{
 };
 
 const KEYS: [(&str, &str); 19] = [
-    ("Enter", "send; while the agent works: for when it is done"),
-    ("Ctrl-S", "steer: at the agent's next safe place"),
+    (
+        "Enter",
+        "send; while the agent works: queue for the next turn",
+    ),
+    ("Ctrl-S", "steer: send to the agent during its turn"),
     ("Alt-Enter, Ctrl-J", "a new line"),
     ("Esc", "cancel the turn; without one, go to the end"),
     (
         "y, s, w, n, x",
-        "answer a question about a call, as its answers say",
+        "answer a question about a call, as listed there",
     ),
-    ("1-9", "other answers; type the number where a text will do"),
+    ("1-9", "other answers; type the number if text is allowed"),
     (
         "Up, Down",
         "read a long question, or scroll while the prompt is empty",
     ),
     ("Tab", "to the question and back to the prompt"),
     ("Ctrl-T", "take over control"),
-    ("Ctrl-R", "hand control back, go on watching"),
-    ("Ctrl-O", "show what tools show, whole or folded"),
+    ("Ctrl-R", "hand control back, keep watching"),
+    ("Ctrl-O", "unfold or fold the output of tools"),
     (
         "PgUp, PgDn",
         "scroll; End goes to the end, while the prompt is empty",
     ),
-    ("Ctrl-U, Ctrl-W", "clear the prompt, take back a word"),
-    ("Ctrl-C", "cancel; twice leaves, the session goes on"),
+    ("Ctrl-U, Ctrl-W", "clear the prompt, delete a word"),
+    ("Ctrl-C", "cancel; twice: leave, the session continues"),
     ("Ctrl-D", "leave, when the prompt is empty"),
     ("t", "while watching: take over"),
     ("q", "while watching: leave"),
     ("j, k", "while watching: scroll by a line"),
-    ("F1, ?", "this, and back; ? while the prompt is empty"),
+    (
+        "F1, ?",
+        "open or close this help; ? while the prompt is empty",
+    ),
 ];
 
 pub(in crate::attach) const LINES: usize = KEYS.len() + 2;

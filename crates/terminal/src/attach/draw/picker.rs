@@ -64,7 +64,7 @@ fn session_line(row: &PickerRow, marked: bool, now: Timestamp, columns: usize) -
             let does = if working { "working" } else { "live" };
             match controller {
                 Some(who) => format!("{does}, {} controls", cut(&escape_line(who), 20)),
-                None => format!("{does}, nobody controls"),
+                None => format!("{does}, no controller"),
             }
         }
     };

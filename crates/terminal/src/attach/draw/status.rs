@@ -55,9 +55,9 @@ fn facts(screen: &AttachScreen) -> Vec<String> {
     facts.extend(working);
     let controller = match &screen.controller {
         Some(_) if screen.is_controller() => "you control".to_owned(),
-        Some(who) if *who == screen.me => "another of your name controls".to_owned(),
+        Some(who) if *who == screen.me => "another client of your name controls".to_owned(),
         Some(who) => format!("{} controls", cut(&escape_line(who), 24)),
-        None => "nobody controls".to_owned(),
+        None => "no controller".to_owned(),
     };
     match (&screen.ended, &screen.link) {
         (Some(_), _) => facts.push("ended".to_owned()),
@@ -68,8 +68,8 @@ fn facts(screen: &AttachScreen) -> Vec<String> {
             let left = again.saturating_sub(screen.now).as_millis().div_ceil(1000);
             facts.push(controller);
             facts.push(match left {
-                0 => "lost, trying again".to_owned(),
-                left => format!("lost, again in {left} s"),
+                0 => "disconnected, retrying".to_owned(),
+                left => format!("disconnected, retry in {left} s"),
             });
         }
     }
@@ -117,9 +117,9 @@ pub(super) fn hint(screen: &AttachScreen) -> Cow<'static, str> {
         _ if !screen.is_controller() => "watching; Ctrl-T takes over",
         Some(question) if screen.answering && question.takes_text => "your answer",
         Some(_) if screen.answering => "",
-        _ if screen.link != ConnectionStatus::Up => "there is no connection",
-        _ if screen.turn.is_some() => "say more while it works",
-        _ => "what is to be done?",
+        _ if screen.link != ConnectionStatus::Up => "not connected",
+        _ if screen.turn.is_some() => "add a message while it works",
+        _ => "what should the agent do?",
     };
     words.into()
 }

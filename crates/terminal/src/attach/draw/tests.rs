@@ -115,7 +115,7 @@ fn a_running_turn_is_drawn() {
 
             I look at ディレクトリ and    what is in it.
              Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
-            > say more while it works
+            > add a message while it works
             Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
         "#]],
     );
@@ -131,7 +131,7 @@ fn a_running_turn_is_drawn() {
             I look at ディレクトリ and    what is in
             it.
              Tidy… ask · working 12 s · you control
-            > say more while it works
+            > add a message while it works
             Enter queue  ^S steer  ? help
         "#]],
     );
@@ -173,7 +173,7 @@ fn unfolded_output_is_drawn_whole() {
 
 
              Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
-            > say more while it works
+            > add a message while it works
             Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
         "#]],
     );
@@ -408,7 +408,7 @@ fn a_long_title_does_not_hide_the_result_of_a_call() {
               ✓ 1.5 s
 
              Tidy the tests                     ask · you control
-            > what is to be done?
+            > what should the agent do?
             Enter send  ^R hand back  ^O unfold  ? help
         "#]],
     );
@@ -481,8 +481,8 @@ fn a_lost_connection_is_shown_in_the_status() {
         expect![[r#"
 
 
-         Tidy the tests                          ask · you control · lost, again in 2 s
-        > there is no connection
+         Tidy the tests                  ask · you control · disconnected, retry in 2 s
+        > not connected
         ^C^C leave  PgUp PgDn scroll  ^O unfold  ? help
     "#]],
     );
@@ -556,7 +556,7 @@ fn ended_turns_and_sessions_are_drawn() {
         · cancelled
         waits for the next prompt: look left
          Tidy the tests                            $0.04 · 12k/200k · ask · you control
-        > what is to be done?
+        > what should the agent do?
         Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
     "#]],
     );
@@ -597,7 +597,7 @@ fn a_scrolled_transcript_shows_that_more_is_below() {
         » left: Look left  …
         ↓ more below
          Tidy the tests             $0.04 · 12k/200k · ask · working 12 s · you control
-        > say more while it works
+        > add a message while it works
         Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
     "#]],
     );
@@ -616,27 +616,27 @@ fn help_lists_all_keys() {
         expect![[r#"
             Session s, you are me
 
-            Enter              send; while the agent works: for when it is done
-            Ctrl-S             steer: at the agent's next safe place
+            Enter              send; while the agent works: queue for the next turn
+            Ctrl-S             steer: send to the agent during its turn
             Alt-Enter, Ctrl-J  a new line
             Esc                cancel the turn; without one, go to the end
-            y, s, w, n, x      answer a question about a call, as its answers say
-            1-9                other answers; type the number where a text will do
+            y, s, w, n, x      answer a question about a call, as listed there
+            1-9                other answers; type the number if text is allowed
             Up, Down           read a long question, or scroll while the prompt is empty
             Tab                to the question and back to the prompt
             Ctrl-T             take over control
-            Ctrl-R             hand control back, go on watching
-            Ctrl-O             show what tools show, whole or folded
+            Ctrl-R             hand control back, keep watching
+            Ctrl-O             unfold or fold the output of tools
             PgUp, PgDn         scroll; End goes to the end, while the prompt is empty
-            Ctrl-U, Ctrl-W     clear the prompt, take back a word
-            Ctrl-C             cancel; twice leaves, the session goes on
+            Ctrl-U, Ctrl-W     clear the prompt, delete a word
+            Ctrl-C             cancel; twice: leave, the session continues
             Ctrl-D             leave, when the prompt is empty
             t                  while watching: take over
             q                  while watching: leave
             j, k               while watching: scroll by a line
-            F1, ?              this, and back; ? while the prompt is empty
+            F1, ?              open or close this help; ? while the prompt is empty
              Tidy the tests                                               ask · you control
-            > what is to be done?
+            > what should the agent do?
             Esc back  PgUp PgDn scroll
         "#]],
     );
@@ -740,7 +740,7 @@ fn the_picker_lists_live_sessions_first() {
     let expected = expect![[r#"
         Sessions
           About b                                   working, desk controls    40 min ago
-        > About a                                    live, nobody controls    59 min ago
+        > About a                                      live, no controller    59 min ago
           About c                                                   stored      just now
 
 
@@ -751,7 +751,7 @@ fn the_picker_lists_live_sessions_first() {
     let expected = expect![[r#"
         Sessions
           About b   working, desk con…
-        > About a   live, nobody cont…
+        > About a   live, no controll…
 
         Enter attach  ↑↓ choose  n ne…
     "#]];

@@ -145,7 +145,7 @@ fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
     for (typed, shown) in [('q', "q"), ('W', "W"), ('1', "1")] {
         let action = action_for_key(&played.screen, char(typed));
         played.act(action);
-        let told = format!("`{shown}` is not an answer here: y, s or n");
+        let told = format!("`{shown}` is not a valid answer; answer y, s or n");
         assert_eq!(played.screen.notice, Some(told));
     }
     assert!(played.take_sent().is_empty());

@@ -166,7 +166,7 @@ async fn a_failed_first_join_returns_the_reason() {
             break why.to_string();
         }
     };
-    assert!(why.starts_with("nobody answers at"), "{why}");
+    assert!(why.starts_with("no server answers at"), "{why}");
 
     let listener = listen(dir.path(), "1.sock");
     tokio::spawn(async move {
@@ -232,6 +232,6 @@ async fn an_observer_receives_the_reason_of_a_failed_rejoin() {
         }
     }
     // A dead socket does not hide the reason of the live server.
-    let stored = || Some("the session is stored; nobody has opened it".to_owned());
+    let stored = || Some("the session is stored, but not open".to_owned());
     assert_eq!(told, [None, stored(), stored(), stored()]);
 }

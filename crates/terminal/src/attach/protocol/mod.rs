@@ -241,7 +241,7 @@ impl AttachProtocol {
             "session/request_permission" => false,
             "elicitation/create" => true,
             _ => {
-                let why = format!("{method}: not known here");
+                let why = format!("unknown method {method}");
                 self.queue_message(&RpcMessage::error(id, -32601, &why));
                 return None;
             }
@@ -340,7 +340,7 @@ impl AttachProtocol {
                     None
                 }
                 None => Some(AttachEvent::Failed(
-                    "the server made a session without an id".to_owned(),
+                    "the server created a session without an id".to_owned(),
                 )),
             },
             RequestPurpose::Load => {
@@ -403,7 +403,7 @@ impl AttachProtocol {
                 return None;
             }
             RequestPurpose::Attach { .. } if reason == "unknown_session" && self.begun => {
-                let why = "the session is stored; nobody has opened it";
+                let why = "the session is stored, but not open";
                 return Some(AttachEvent::Failed(why.to_owned()));
             }
             RequestPurpose::Attach { .. }

@@ -37,26 +37,26 @@ impl AttachScreen {
             (Takeover, Some(who)) if lost => format!("{who} took over from you"),
             (Takeover, Some(who)) => format!("{who} took over"),
             // A client without a name.
-            (Takeover, None) if lost => "somebody else took over from you".to_owned(),
+            (Takeover, None) if lost => "another client took over from you".to_owned(),
             (Attached, Some(who)) if who == self.me => match self.link {
                 ConnectionStatus::Up if lost && nobody => {
-                    "you gave up control; nobody has it".to_owned()
+                    "you gave up control; no client has it".to_owned()
                 }
                 _ => return,
             },
             (Attached, Some(who)) => match self.controller.as_ref() == Some(&who) {
                 true => format!("{who} controls the session"),
                 false if nobody && before.as_ref() == Some(&who) => {
-                    format!("{who} gave up control; nobody has it")
+                    format!("{who} gave up control; no client has it")
                 }
                 false => format!("{who} watches"),
             },
             (Detached, _) => match change.left.map(|left| left.into_owned().client_id) {
                 Some(gone) if gone == self.me && self.link == ConnectionStatus::Up => {
-                    "you were not heard of for too long, and come back".to_owned()
+                    "the server received nothing from you for too long; attaching again".to_owned()
                 }
                 Some(gone) if nobody && before.as_ref() == Some(&gone) => {
-                    format!("{gone} left; nobody controls it")
+                    format!("{gone} left; no client controls the session")
                 }
                 // Observers that leave are not shown.
                 _ => return,
@@ -76,8 +76,10 @@ impl AttachScreen {
         self.drop_outdated_notice();
         self.clear_questions();
         let words = match drove {
-            true => "somebody else came under your name, and controls it in your place",
-            false => "somebody else came under your name",
+            true => {
+                "another client attached under your name, and controls the session in your place"
+            }
+            false => "another client attached under your name",
         };
         self.transcript.add_note(NoteLevel::Warning, words);
     }

@@ -43,9 +43,9 @@ impl AttachScreen {
             AttachEvent::Refused { why, words } => self.apply_rejection(escape_line(&why), words),
             AttachEvent::NotController { controller, words } => {
                 let who = match controller.as_deref() {
-                    Some(who) if who == self.me => "somebody else of your name".to_owned(),
+                    Some(who) if who == self.me => "another client of your name".to_owned(),
                     Some(who) => escape_line(who),
-                    None => "nobody".to_owned(),
+                    None => "no client".to_owned(),
                 };
                 self.handle_not_controller(controller);
                 let why = format!("{who} controls the session, and you watch; Ctrl-T takes over");
@@ -83,12 +83,12 @@ impl AttachScreen {
                 "{who} controls this session; you watch. Ctrl-T takes over"
             ));
         } else if broke && self.notice.is_none() {
-            self.notify("back again, nothing was missed");
+            self.notify("reconnected, nothing was missed");
         }
         if broke {
             // Prompts that had not begun when the connection broke and that the replay does not contain.
             for (_, words) in std::mem::take(&mut self.sent) {
-                self.return_text(&words, "this did not arrive");
+                self.return_text(&words, "this message did not arrive");
             }
         }
     }
@@ -107,7 +107,7 @@ impl AttachScreen {
             self.notify(escape_line(&why));
         }
         for words in unsure {
-            self.return_text(&words, "this may not have arrived");
+            self.return_text(&words, "this message may not have arrived");
         }
     }
 
@@ -127,7 +127,7 @@ impl AttachScreen {
     fn apply_rejection(&mut self, why: String, words: Option<RejectedText>) {
         if let Some(words) = words {
             self.sent.retain(|sent| Some(sent.0) != words.prompt);
-            self.return_text(&words.text, "this was not taken");
+            self.return_text(&words.text, "the server rejected this message");
         }
         self.notify(why);
         self.notice_stays = false;
@@ -151,7 +151,7 @@ impl AttachScreen {
         let stood = self.questions.front().map(|question| question.id.clone());
         self.questions.retain(|question| question.id != *id);
         if stood.as_ref() == Some(id) {
-            self.notify("no longer asked");
+            self.notify("question withdrawn");
             self.show_next_question();
         }
     }
@@ -308,8 +308,8 @@ impl AttachScreen {
         let words = match ended.stop_reason {
             Some(StopReason::Cancelled) => "cancelled",
             Some(StopReason::Refusal) => "the agent refused",
-            Some(StopReason::MaxTokens) => "the agent ran out of tokens",
-            Some(StopReason::MaxTurnRequests) => "the agent made as many requests as it may",
+            Some(StopReason::MaxTokens) => "the agent reached its token limit",
+            Some(StopReason::MaxTurnRequests) => "the agent reached its request limit",
             Some(StopReason::EndTurn) | None => return,
         };
         self.transcript.add_note(NoteLevel::Note, words);

@@ -296,8 +296,8 @@ fn a_takeover_moves_control_and_questions() {
             "phone took over from you",
             "you took over from phone",
             "tab watches",
-            "you gave up control; nobody has it",
-            "desk gave up control; nobody has it",
+            "you gave up control; no client has it",
+            "desk gave up control; no client has it",
         ]
     );
     // A client that was started with `--observe` stays an observer.
@@ -352,10 +352,13 @@ fn a_paste_reaches_the_prompt_or_shows_a_notice() {
     paste(&mut played.screen, " c");
     assert_eq!(played.screen.prompt.text(), "a\tb c");
     let words = played.screen.notice.take().unwrap();
-    assert_eq!(words, "pasted into the prompt; Tab goes there");
+    assert_eq!(words, "pasted into the prompt; Tab moves there");
     paste(&mut played.screen, &"x".repeat(64 * 1024));
     let words = played.screen.notice.take().unwrap();
-    assert_eq!(words, "the paste is cut: the prompt holds 64 KiB");
+    assert_eq!(
+        words,
+        "the pasted text is cut: the prompt is limited to 64 KiB"
+    );
     let mut played = TestAttachClient::new_joined("desk");
     paste(&mut played.screen, "x");
     assert!(played.screen.prompt.is_empty() && played.screen.notice.is_some());
@@ -411,7 +414,7 @@ fn nothing_is_sent_without_a_connection() {
     played.act(KeyAction::Send);
     assert!(played.take_sent().is_empty());
     assert_eq!(played.screen.prompt.text(), "go");
-    assert_eq!(played.notes(), ["this may not have arrived: lost"]);
+    assert_eq!(played.notes(), ["this message may not have arrived: lost"]);
     // No notice claims that something was done.
     played.screen.turn = Some(Duration::ZERO);
     for action in [
@@ -435,7 +438,7 @@ fn an_unconfirmed_message_returns_to_the_prompt() {
         .screen
         .apply_connection_loss(Duration::ZERO, unsure, None);
     played.join("me", true);
-    let notice = "this may not have arrived; Enter sends it again";
+    let notice = "this message may not have arrived; Enter sends it again";
     assert_eq!(played.screen.notice.as_deref(), Some(notice));
     assert_eq!(played.screen.prompt.text(), "left");
 }
@@ -453,7 +456,7 @@ fn rejected_text_returns_to_the_user() {
     played.type_text("more");
     refuse(&mut played, json!({}));
     assert_eq!(played.screen.notice.as_deref(), Some("no"));
-    assert_eq!(played.notes(), ["this was not taken: go"]);
+    assert_eq!(played.notes(), ["the server rejected this message: go"]);
     assert_eq!(played.screen.prompt.text(), "more");
     // After this rejection the client knows that it is not the controller.
     played.act(KeyAction::Send);
@@ -474,7 +477,7 @@ fn rejected_text_returns_to_the_user() {
     assert!(!played.screen.is_controller());
     let notice = played.screen.notice.clone().unwrap();
     assert!(
-        notice.starts_with("somebody else of your name controls"),
+        notice.starts_with("another client of your name controls"),
         "{notice}"
     );
 }
@@ -485,7 +488,7 @@ fn a_client_with_our_name_replaces_us() {
     played.receive_permission_request("q");
     played.receive_update(client_change("takeover", "me", json!("me"), json!("me")));
     assert!(!played.screen.is_controller() && played.screen.question().is_none());
-    let told = "somebody else came under your name, and controls it in your place";
+    let told = "another client attached under your name, and controls the session in your place";
     assert_eq!(played.notes(), [told]);
     // The client sends nothing in the other client's name.
     played.talk.detach();
@@ -516,7 +519,7 @@ fn a_client_with_missed_heartbeats_attaches_again() {
     assert_eq!(attach["params"]["mode"], "controller");
     assert_eq!(
         played.notes(),
-        ["you were not heard of for too long, and come back"]
+        ["the server received nothing from you for too long; attaching again"]
     );
     played.receive_update(client_change("attached", "me", Value::Null, json!("me")));
     let result = json!({"active_controller_id": "me"});
@@ -549,12 +552,15 @@ fn a_settled_question_shows_its_outcome() {
     let mut played = TestAttachClient::new_joined("desk");
     let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
     played.receive_update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
-    assert_eq!(played.notes(), ["a person is asked (question): Which?"]);
+    assert_eq!(
+        played.notes(),
+        ["the agent asks a person (question): Which?"]
+    );
     let settled = json!({"requestId": "q", "kind": "question", "outcome": "answered"});
     played.receive_update(json!({"sessionUpdate": "hitl_resolved", "_meta": {"harn": settled}}));
     assert_eq!(
         played.notes(),
-        ["a person is asked (question): Which? (answered)"]
+        ["the agent asks a person (question): Which? (answered)"]
     );
 }
 
@@ -610,7 +616,7 @@ fn an_outdated_notice_is_removed() {
         Some("the session is stored")
     );
     played.join("phone", false);
-    let back = "back again, nothing was missed";
+    let back = "reconnected, nothing was missed";
     assert_eq!(played.screen.notice.as_deref(), Some(back));
     played.receive_event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     assert_eq!(played.screen.notice, None);
