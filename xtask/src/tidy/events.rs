@@ -89,10 +89,8 @@ fn families(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter_map(|line| {
         let head = line.strip_prefix("    ")?.strip_suffix(") {")?;
         let (_, members) = head.split_once('(')?;
-        members
-            .chars()
-            .all(char::is_alphanumeric)
-            .then_some(members)
+        let is_name = !members.is_empty() && members.chars().all(char::is_alphanumeric);
+        is_name.then_some(members)
     })
 }
 
