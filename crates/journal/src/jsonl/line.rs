@@ -54,7 +54,9 @@ struct LineVersion {
 pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     if !is_finite(&envelope.event) {
         // JSON has no such number; the `null` in its place would not be read back.
-        return Err(invalid_input("an event holds a number that is not finite"));
+        return Err(invalid_input(
+            "an event contains a number that is not finite",
+        ));
     }
     let written = EventLineRef {
         v: FORMAT_VERSION,
@@ -94,7 +96,7 @@ pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
     }
     if read.seq != expected {
         return Err(format!(
-            "event {expected} should be here, but it is event {}",
+            "expected event {expected}, found event {}",
             read.seq
         ));
     }
