@@ -239,7 +239,7 @@ mod tests {
             500 {"error":"/state/events.jsonl:3: the journal is damaged: no JSON"}
             500 {"error":"/state: the disk is full"}
             409 {"error":"1024 clients are on the session already, which is the limit"}
-            400 {"error":"this is no WebSocket handshake of version 13 over HTTP/1.1"}
+            400 {"error":"not a WebSocket version 13 handshake over HTTP/1.1"}
             426 {"error":"this is served over a WebSocket; ask for an upgrade"}
             503 {"error":"there are too many connections; try again later"}
             401 {"error":"a token is needed"}
