@@ -119,7 +119,7 @@ pub struct OutgoingReceiver<P = Bytes> {
 
 /// The error of a queue whose receiver is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client is gone")]
+#[error("the client disconnected")]
 pub struct ClientDisconnected;
 
 /// Creates a queue of bytes to write, with the limits for stdio.

@@ -61,9 +61,12 @@ pub fn frames_of_pieces(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<It
 #[must_use]
 pub fn close_reason(error: &Error) -> (CloseCode, &'static str) {
     match error {
-        Error::Capacity(_) => (CloseCode::Size, "the message is longer than what is read"),
+        Error::Capacity(_) => (CloseCode::Size, "the message is too large"),
         Error::Utf8(_) => (CloseCode::Invalid, "the message is not UTF-8"),
-        _ => (CloseCode::Protocol, "this is not how WebSockets talk"),
+        _ => (
+            CloseCode::Protocol,
+            "the data violates the WebSocket protocol",
+        ),
     }
 }
 

@@ -159,9 +159,9 @@ fn format_headline(
             format!("May this be done: {subject}?")
         }
         (HitlKind::Escalation, Some(to)) => {
-            format!("Will somebody take over ({to})? {subject}")
+            format!("Take over ({to})? {subject}")
         }
-        (HitlKind::Escalation, None) => format!("Will somebody take over? {subject}"),
+        (HitlKind::Escalation, None) => format!("Take over? {subject}"),
     };
     match worker {
         Some(worker) => format!("{worker} asks: {text}"),

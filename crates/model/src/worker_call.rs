@@ -38,7 +38,7 @@ pub enum WorkerCallStep {
 const LIMIT: usize = 64 * 1024;
 
 /// The text that replaces longer content in a copy.
-const LEFT_OUT: &str = "Too long to be repeated here; the worker's own session has it.";
+const LEFT_OUT: &str = "Too long to repeat here; see the worker's own session.";
 
 impl WorkerCall {
     /// Converts an event of a worker's session to an event of the parent session; none if it is not a step of a

@@ -58,7 +58,7 @@ impl CommandPattern {
         if open {
             words.pop();
         } else if words.is_empty() {
-            let message = "it is empty; `*` stands for every command";
+            let message = "it is empty; `*` matches every command";
             return Err(bad(message.to_owned()));
         }
         let words = words.iter().enumerate();

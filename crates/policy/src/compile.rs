@@ -188,12 +188,15 @@ impl LayerCompiler {
         } = policy;
         if depth > DEEPEST || self.layers.len() >= MOST_LAYERS {
             let message = format!(
-                "policies in policies: at most {MOST_LAYERS}, and {DEEPEST} deep, are followed"
+                "too many nested policies; at most {MOST_LAYERS} policies, {DEEPEST} deep, are supported"
             );
             return Err(PolicyError::Limit { message });
         }
         if rules.len() > MOST_RULES {
-            let message = format!("{} rules: at most {MOST_RULES} are followed", rules.len());
+            let message = format!(
+                "too many rules: {}; at most {MOST_RULES} are supported",
+                rules.len()
+            );
             return Err(PolicyError::Limit { message });
         }
         let lists = [
@@ -208,7 +211,7 @@ impl LayerCompiler {
             .map(|rule| count_entries(&rule.matcher))
             .sum::<usize>();
         if self.patterns > MOST_PATTERNS {
-            let message = format!("at most {MOST_PATTERNS} patterns are followed");
+            let message = format!("too many patterns; at most {MOST_PATTERNS} are supported");
             return Err(PolicyError::Limit { message });
         }
         let gives = gives && !only_tightens;
@@ -239,7 +242,7 @@ impl LayerCompiler {
         let mut compiled = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             if rule.matcher.is_empty() {
-                let message = "it matches nothing in particular; `tool = \"*\"` is every call";
+                let message = "it has no condition; `tool = \"*\"` matches every call";
                 return Err(PolicyError::Rule {
                     index,
                     message: message.to_owned(),

@@ -12,7 +12,7 @@ pub enum PolicyError {
         message: String,
     },
     /// A pattern is invalid.
-    #[error("the pattern {pattern:?} cannot be used: {message}")]
+    #[error("invalid pattern {pattern:?}: {message}")]
     Pattern {
         /// The rejected pattern; a long one is cut.
         pattern: String,

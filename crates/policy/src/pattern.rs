@@ -131,7 +131,7 @@ impl PatternSetBuilder {
             .size_limit(LARGEST_SET)
             .build();
         set.map(PatternSet).map_err(|error| PolicyError::Limit {
-            message: format!("the patterns are too much together: {error}"),
+            message: format!("all patterns together are too large: {error}"),
         })
     }
 }
@@ -267,8 +267,8 @@ impl CasedSet {
 impl PathSetsBuilder {
     pub(crate) fn add(&mut self, pattern: &str) -> Result<PathPattern, PolicyError> {
         if pattern.starts_with("./") || pattern.split('/').any(|part| part == "..") {
-            let message = "paths are matched as they stand in the session's directory: \
-                           write `src/**`, without `.` and `..`";
+            let message = "a path pattern must not begin with `./` or have a `..` part; write \
+                           `src/**`, from the session's directory";
             return Err(pattern_error(pattern, message));
         }
         match pattern.starts_with('/') {
@@ -467,7 +467,7 @@ pub(crate) fn compile_glob(
         .build()
         .map_err(|error| {
             let message = format!(
-                "{}; a `[`, `{{`, `?` or `*` that means itself is written `[[]`, `[{{]`, `[?]`, `[*]`",
+                "{}; to match a literal `[`, `{{`, `?` or `*`, write `[[]`, `[{{]`, `[?]` or `[*]`",
                 error.kind()
             );
             pattern_error(pattern, &message)
@@ -655,7 +655,10 @@ mod tests {
         }
         for pattern in ["./src/*", "../x", "src/../x"] {
             let error = PathSetsBuilder::default().add(pattern).unwrap_err();
-            assert!(error.to_string().contains("without `.`"), "{error}");
+            assert!(
+                error.to_string().contains("must not begin with `./`"),
+                "{error}"
+            );
         }
     }
 }

@@ -23,7 +23,7 @@ pub enum SessionError {
     #[error("the working directory must be an absolute path to an existing directory")]
     BadCwd,
     /// The cursor is not one that a listing returned.
-    #[error("the cursor is not one of this listing; begin again without one")]
+    #[error("the cursor does not belong to this listing; start again without a cursor")]
     BadCursor,
     /// The runtime is shutting down.
     #[error("the agent is shutting down")]
@@ -49,7 +49,7 @@ pub enum PromptError {
     #[error("the prompt is empty; send at least one content block")]
     Empty,
     /// The agent cannot take a block of this kind.
-    #[error("this agent does not take {kind} blocks in a prompt")]
+    #[error("this agent does not accept {kind} blocks in a prompt")]
     Unsupported {
         /// The kind of the block.
         kind: &'static str,
@@ -69,7 +69,7 @@ pub enum PromptError {
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
     /// No mode has this id.
-    #[error("there is no mode {given:?}; the modes are {known}")]
+    #[error("unknown mode {given:?}; known modes: {known}")]
     UnknownMode {
         /// The requested mode.
         given: String,
@@ -77,7 +77,7 @@ pub enum SettingError {
         known: String,
     },
     /// No option has this id.
-    #[error("there is no option {given:?}; the options are {known}")]
+    #[error("unknown option {given:?}; known options: {known}")]
     UnknownOption {
         /// The requested option.
         given: String,
@@ -123,16 +123,18 @@ pub enum ControlError {
 fn refusal_message(result: ControlResult, owner: Option<&Actor>) -> String {
     let text = match result {
         ControlResult::AlreadyDelivered => "it was delivered already",
-        ControlResult::AlreadyRevoked => "it was revoked already; inject it anew",
+        ControlResult::AlreadyRevoked => "it was revoked already; inject it again",
         ControlResult::UnknownMessageId => "no pending message has this id",
         ControlResult::UnknownReminderId => "no pending reminder has this id",
         ControlResult::NotOwnerOrNotAuthorized => {
-            let client = owner.map_or("somebody else", |owner| &owner.client_id);
+            let client = owner.map_or("the client that sent it", |owner| &owner.client_id);
             return format!("only {client} or a host owner may do this");
         }
-        ControlResult::NoActivePrompt => "nothing is running; send a prompt instead",
-        ControlResult::QueueFull => "too much is waiting already; wait until some is delivered",
-        ControlResult::IdInUse => "a reminder with this id is there already; use another id",
+        ControlResult::NoActivePrompt => "no turn is running; send a prompt instead",
+        ControlResult::QueueFull => {
+            "too many messages are waiting already; wait until some are delivered"
+        }
+        ControlResult::IdInUse => "a reminder with this id exists already; use another id",
         ControlResult::Accepted
         | ControlResult::Revoked
         | ControlResult::Replaced
@@ -158,7 +160,7 @@ pub enum LiveClientError {
         client_id: String,
     },
     /// The session has reached its limit of clients.
-    #[error("{limit} clients are on the session already, which is the limit")]
+    #[error("{limit} clients are attached to the session already, which is the limit")]
     TooMany {
         /// The maximum number of clients.
         limit: usize,
@@ -184,13 +186,13 @@ pub enum NotInControl {
         controller: Option<String>,
     },
     /// The client is the controller, but gave up sending messages to the agent.
-    #[error("{controller} controls the session without saying anything to the agent")]
+    #[error("{controller} controls the session but gave up sending messages to the agent")]
     PromptInjectionOff {
         /// The client in control.
         controller: String,
     },
     /// The client is the controller, but gave up answering questions.
-    #[error("{controller} controls the session without answering questions")]
+    #[error("{controller} controls the session but gave up answering questions")]
     PermissionRoutingOff {
         /// The client in control.
         controller: String,
@@ -200,7 +202,7 @@ pub enum NotInControl {
 fn not_in_control_message(controller: Option<&str>) -> String {
     match controller {
         Some(controller) => format!("only {controller}, which controls the session, may do this"),
-        None => "nobody controls the session; only whoever does may do this".to_owned(),
+        None => "no client controls the session; only a controller may do this".to_owned(),
     }
 }
 
@@ -268,13 +270,13 @@ impl From<HostError> for AgentError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HitlError {
     /// No such request is open: it never existed, or it is settled.
-    #[error("nothing with the id {0:?} is waiting for an answer")]
+    #[error("no question with the id {0:?} is waiting for an answer")]
     Unknown(String),
     /// The answer does not fit the question.
     #[error("{0}")]
     Unfit(String),
     /// The person is not a reviewer of the request.
-    #[error("{given:?} is not among the reviewers, who are {reviewers}")]
+    #[error("{given:?} is not a reviewer; the reviewers are {reviewers}")]
     NotAReviewer {
         /// The person who answered.
         given: String,
@@ -282,7 +284,7 @@ pub enum HitlError {
         reviewers: String,
     },
     /// The person has decided already, and counts once.
-    #[error("{0:?} has decided already; others have to")]
+    #[error("{0:?} has decided already; another reviewer must decide")]
     Twice(String),
     /// The session is closed.
     #[error("the session is closed")]
@@ -325,7 +327,7 @@ pub enum WorkerError {
         limit: usize,
     },
     /// The worker's directory is outside those of the session it works for.
-    #[error("{} is outside the directories of the session; a worker works within them", .0.display())]
+    #[error("{} is outside the directories of the session; a worker's directory must be inside them", .0.display())]
     Outside(PathBuf),
     /// A turn of another client runs in the worker's session.
     #[error("session {0} of the worker is in use; wait until its turn has ended")]

@@ -93,16 +93,16 @@ mod tests {
         expect![[r#"
             prompt is empty; say something
             only ann, which controls the session, may do this; a client with a name may send takeover
-            nobody controls the session; only whoever does may do this; a client with a name may send takeover
-            ann controls the session without saying anything to the agent; a client with a name may send takeover
-            ann controls the session without answering questions; a client with a name may send takeover
+            no client controls the session; only a controller may do this; a client with a name may send takeover
+            ann controls the session but gave up sending messages to the agent; a client with a name may send takeover
+            ann controls the session but gave up answering questions; a client with a name may send takeover
             there is no such session; /ws/sessions has them all
             64 prompts are waiting already; wait for one to end
             the session is closed
-            there is no mode "mad"; the modes are ask, auto
+            unknown mode "mad"; known modes: ask, auto
             no pending message has this id
-            1024 clients are on the session already, which is the limit
-            nothing with the id "q" is waiting for an answer
+            1024 clients are attached to the session already, which is the limit
+            no question with the id "q" is waiting for an answer
         "#]].assert_eq(&told);
     }
 }

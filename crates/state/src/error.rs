@@ -230,7 +230,7 @@ mod tests {
             404 {"error":"there is no such session; /ws/sessions has them all"}
             400 {"error":"the session belongs to /home/ada"}
             400 {"error":"cwd must be the absolute path of an existing directory"}
-            400 {"error":"the cursor is not one of this listing; begin again without one"}
+            400 {"error":"the cursor does not belong to this listing; start again without a cursor"}
             503 {"error":"the agent is shutting down"}
             404 {"error":"there is no such session; /ws/sessions has them all"}
             404 {"error":"there is no such session; /ws/sessions has them all"}
@@ -238,8 +238,8 @@ mod tests {
             409 {"error":"the session exists already"}
             500 {"error":"/state/events.jsonl:3: the journal is damaged: no JSON"}
             500 {"error":"/state: the disk is full"}
-            409 {"error":"1024 clients are on the session already, which is the limit"}
-            400 {"error":"this is no WebSocket handshake of version 13 over HTTP/1.1"}
+            409 {"error":"1024 clients are attached to the session already, which is the limit"}
+            400 {"error":"not a WebSocket version 13 handshake over HTTP/1.1"}
             426 {"error":"this is served over a WebSocket; ask for an upgrade"}
             503 {"error":"there are too many connections; try again later"}
             401 {"error":"a token is needed"}

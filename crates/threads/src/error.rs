@@ -217,7 +217,7 @@ mod tests {
             -32603 too many requests for this thread wait already; wait for their answers
             -32001 there is no thread with this threadId; thread.list has them all
             -32602 directory must be the path of an existing directory
-            -32603 the cursor is not one of this listing; begin again without one
+            -32603 the cursor does not belong to this listing; start again without a cursor
             -32603 the server is shutting down
             -32001 there is no thread with this threadId; thread.list has them all
             -32603 the thread is open in another process; end that one first
@@ -225,11 +225,11 @@ mod tests {
             -32603 /state/events.jsonl:3: the journal is damaged: no JSON
             -32603 /state: the disk is full
             -32602 input must have at least one part
-            -32602 input: this agent does not take image blocks in a prompt
+            -32602 input: this agent does not accept image blocks in a prompt
             -32002 a turn of this thread is running; wait for its end, or cancel it with turn.cancel
             -32603 the thread was closed; ask again to open it
             -32603 only editor, which controls the session, may do this
-            -32603 editor controls the session without saying anything to the agent
+            -32603 editor controls the session but gave up sending messages to the agent
             -32602 there is no such mode; the modes are small, large
             -32602 there is no such option; the options are small, large
             -32602 model must be one of small, large

@@ -117,7 +117,10 @@ impl YamlNode {
         tree.next()?;
         match tree.next()? {
             (Event::StreamEnd, _) => Ok(root),
-            (_, at) => Err(YamlFault::new(at, "a file holds one document, not several")),
+            (_, at) => Err(YamlFault::new(
+                at,
+                "a file must contain one document, not several",
+            )),
         }
     }
 
@@ -223,7 +226,7 @@ impl<'t> YamlTreeBuilder<'t> {
             Some(Ok((event, span))) => Ok((event, span.start.into())),
             Some(Err(error)) => Err(YamlFault::new(
                 (*error.marker()).into(),
-                format_args!("this is not YAML: {}", error.info()),
+                format_args!("invalid YAML: {}", error.info()),
             )),
             None => Err(YamlFault::new(
                 YamlPosition::START,

@@ -195,7 +195,7 @@ async fn this_machine_answers_without_a_bridge() {
         set_default_shell {"shell_id":"zsh"}
             failed: the shell "zsh" is not at /bin/zsh; choose one that is available
         set_default_shell {"shell_id":"fish"}
-            failed: there is no shell "fish"; there are zsh, bash, sh
+            failed: unknown shell "fish"; known shells: zsh, bash, sh
         get_default_shell {}
             {"id":"sh","label":"sh","path":"/bin/sh","platform":"linux","available":true,"supports_login":true,"supports_interactive":true,"default_args":["-c"],"login_args":["-l","-c"],"source":"fallback"}
         shell_invocation {"shell_id":"bash","command":"ls","login":true}
@@ -205,9 +205,9 @@ async fn this_machine_answers_without_a_bridge() {
         exec {"command":"echo out; echo err >&2; exit 3"}
             {"exit_code":3,"signal":null,"stdout":"out\n","stderr":"err\n"}
         exec {"command":["/bin/sh","-c","pwd"],"cwd":"below"}
-            denied: /workspace/below: a command runs in the session's directory, or in one that its call declared
+            denied: /workspace/below: a command must run in the session's directory, or in one that its call declared
         exec {"command":"true","cwd":"/"}
-            denied: /: a command runs in the session's directory, or in one that its call declared
+            denied: /: a command must run in the session's directory, or in one that its call declared
         exec {"command":"true","env":{"PATH":"/tmp"}}
             denied: process.exec: rules do not judge `env`; put variables into the command, as in `env NAME=value program`
         exec {"command":"sleep 600","timeout_ms":20}

@@ -49,12 +49,12 @@ pub(super) const COMMANDS: &[ExploreCommand] = &[
     ExploreCommand {
         name: "tools",
         hint: "",
-        description: "List the tools of this session, whoever runs them",
+        description: "List all tools of this session",
     },
     ExploreCommand {
         name: "tool",
         hint: "NAME {json}",
-        description: "Call a tool with these arguments, after asking where the rules want it",
+        description: "Call a tool with these arguments, after asking if the rules require it",
     },
     ExploreCommand {
         name: "skills",
@@ -64,12 +64,12 @@ pub(super) const COMMANDS: &[ExploreCommand] = &[
     ExploreCommand {
         name: "shells",
         hint: "[ID]",
-        description: "List the shells there are, or choose one",
+        description: "List the available shells, or choose one",
     },
     ExploreCommand {
         name: "watch",
         hint: "GLOB",
-        description: "Stay, and say which of these files change, such as `src/**/*.rs`",
+        description: "Watch files and report their changes, such as `src/**/*.rs`",
     },
     ExploreCommand {
         name: "unwatch",
@@ -79,7 +79,7 @@ pub(super) const COMMANDS: &[ExploreCommand] = &[
     ExploreCommand {
         name: "help",
         hint: "",
-        description: "Say what this agent can do",
+        description: "Show what this agent can do",
     },
 ];
 
@@ -210,8 +210,8 @@ fn unquote(text: &str) -> &str {
 /// Returns the help text.
 pub(super) fn help() -> String {
     let mut out = "Ask a question about this workspace in plain words, such as *where is the \
-                   configuration read?* The answer comes from a text search, not from a model: it \
-                   names files and lines and shows what stands there.\n\nOr type a command:\n\n"
+                   configuration read?* The answer comes from a text search, not from a model: it names \
+                   files and lines and shows their text.\n\nOr type a command:\n\n"
         .to_owned();
     out.push_str(&list());
     out
@@ -220,7 +220,7 @@ pub(super) fn help() -> String {
 /// Returns the usage of one command.
 pub(super) fn usage(spec: &ExploreCommand) -> String {
     format!(
-        "`/{}` needs more: `/{} {}`. {}.",
+        "`/{}` needs an argument: `/{} {}`. {}.",
         spec.name, spec.name, spec.hint, spec.description
     )
 }
@@ -228,7 +228,7 @@ pub(super) fn usage(spec: &ExploreCommand) -> String {
 /// Returns the reply to an unknown command.
 pub(super) fn describe_unknown(name: &str) -> String {
     let given = super::markdown::code(&format!("/{name}"));
-    format!("There is no command {given}. These exist:\n\n{}", list())
+    format!("Unknown command {given}. The commands are:\n\n{}", list())
 }
 
 fn list() -> String {

@@ -32,11 +32,11 @@ pub(super) async fn answer(
     }
     let mut plan = Vec::new();
     if !attached.is_empty() {
-        plan.push("Read what came with the question".to_owned());
+        plan.push("Read the attachments of the question".to_owned());
     }
     if !query.is_empty() {
         plan.push(format!("Search for {}", quote_words(query.words())));
-        plan.push("Read the places that fit best".to_owned());
+        plan.push("Read the best matches".to_owned());
     }
     plan.push("Answer with files and lines".to_owned());
     let mut steps = PlannedSteps::begin(cx, plan).await?;
@@ -98,7 +98,7 @@ impl AttachedExcerpts {
                 PromptAttachment::Unreadable { name } => {
                     let name = code(name);
                     self.unread
-                        .push(format!("{name} is no text this agent can fetch"));
+                        .push(format!("{name} is not a text that this agent can fetch"));
                 }
             }
         }
@@ -111,7 +111,7 @@ impl AttachedExcerpts {
 
     async fn say(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if !self.places.is_empty() {
-            cx.say("In what came with the question:\n\n").await?;
+            cx.say("In the attachments of the question:\n\n").await?;
         }
         for (place, number) in self.places.iter().zip(1..) {
             cx.say(place.item(number)).await?;
@@ -259,11 +259,10 @@ async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     }
     let names: Vec<_> = top.iter().map(|name| code(name)).collect();
     if names.is_empty() {
-        cx.say("There is nothing to see in this workspace.\n\n")
-            .await?;
+        cx.say("This workspace has no visible files.\n\n").await?;
     } else {
         cx.say(format!(
-            "The workspace holds {}.\n\n",
+            "The workspace contains {}.\n\n",
             join_with_and(&names)
         ))
         .await?;

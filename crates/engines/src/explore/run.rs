@@ -22,7 +22,7 @@ pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentErro
     // The user who was asked may have replaced the command.
     let name = name(&ran.command);
     cx.say(match ran.end {
-        CommandEnd::Well(how) => format!("{name} ended well ({how})."),
+        CommandEnd::Well(how) => format!("{name} succeeded ({how})."),
         CommandEnd::Badly(how) => format!("{name} failed: {how}."),
         CommandEnd::Broken(reason) => format!("{name} could not be run: {reason}."),
     })

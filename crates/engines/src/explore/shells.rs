@@ -12,8 +12,11 @@ pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentEr
     if !wanted.is_empty() {
         return match shells.set_default(cx, wanted).await {
             Ok(shell) => {
-                cx.say(format!("{} is used from now on.", code(&shell.id)))
-                    .await
+                cx.say(format!(
+                    "{} is now the shell of this session.",
+                    code(&shell.id)
+                ))
+                .await
             }
             Err(error) => cx.say(format!("Nothing was changed: {error}.")).await,
         };
@@ -22,7 +25,7 @@ pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentEr
     if list.shells.is_empty() {
         return cx.say("There are no shells here.").await;
     }
-    let mut out = "Shells, of which `/shells ID` chooses one:\n\n".to_owned();
+    let mut out = "Shells (`/shells ID` chooses one):\n\n".to_owned();
     for shell in &list.shells {
         let chosen = list.default_shell_id.as_ref() == Some(&shell.id);
         out.push_str(&item(shell, chosen));
@@ -40,7 +43,7 @@ fn item(shell: &SystemShell, chosen: bool) -> String {
         ShellSource::Fallback => "found",
         ShellSource::Host => "of the host",
     };
-    let missing = if shell.available { "" } else { ", not there" };
+    let missing = if shell.available { "" } else { ", missing" };
     let chosen = if chosen { ", in use" } else { "" };
     format!(
         "- {} ({found}{missing}{chosen}): {}\n",

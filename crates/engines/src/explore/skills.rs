@@ -48,7 +48,7 @@ pub(super) fn answer<'a>(
             }
             SkillRequest::Drop(id) => {
                 let dropped = skills.deactivate(cx, id).await;
-                dropped.map(|()| format!("{} is not active any more.", code(id)))
+                dropped.map(|()| format!("{} is no longer active.", code(id)))
             }
         };
         match done {
@@ -64,12 +64,8 @@ fn list(skills: &SessionSkills) -> String {
     let active = skills.active();
     let is_active = |skill: &Skill| active.iter().any(|it| it.id == skill.id);
     let mut out = match registry.skills() {
-        [] => {
-            "No skills were found here; `harn-serve skills list` says where they are looked for.\n"
-                .to_owned()
-        }
-        _ => "Skills, of which `/skills use ID` activates one and `/skills drop ID` ends it:\n\n"
-            .to_owned(),
+        [] => "No skills found; `harn-serve skills list` shows the searched folders.\n".to_owned(),
+        _ => "Skills (`/skills use ID` activates one, `/skills drop ID` ends it):\n\n".to_owned(),
     };
     for skill in registry.skills() {
         out.push_str(&item(skill, is_active(skill)));

@@ -17,7 +17,7 @@ pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
     let catalogue = toolbox(cx).catalogue();
     let count = catalogue.tools().len();
     cx.say(format!(
-        "{count} tools, of which `/tool NAME {{json}}` calls one:\n\n"
+        "{count} tools (`/tool NAME {{json}}` calls one):\n\n"
     ))
     .await?;
     for tool in catalogue.tools() {
@@ -76,14 +76,14 @@ pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<()
             let right = code(&format!("/tool {name} {{\"argument\": \"value\"}}"));
             return cx
                 .say(format!(
-                    "Not called: the arguments are not JSON: {error}. It would be right like this: {right}."
+                    "Not called: the arguments are not JSON: {error}. Write, for example, {right}."
                 ))
                 .await;
         }
     };
     match separate_tool_failure(toolbox.call(cx, name, arguments).await)? {
         Ok(output) => {
-            cx.say(format!("{shown} ended well.\n\n")).await?;
+            cx.say(format!("{shown} succeeded.\n\n")).await?;
             cx.say(format_output(&output)).await
         }
         Err(reason) => cx.say(format!("{shown} failed: {reason}")).await,
@@ -99,7 +99,7 @@ fn format_output(output: &ToolOutput) -> String {
         .map(|content| match content {
             ToolContent::Content { content } => plain_text(std::slice::from_ref(content)),
             ToolContent::Diff { path, new_text, .. } => {
-                format!("{} says now:\n\n{}", code(path), fence("", new_text, 0))
+                format!("{} is now:\n\n{}", code(path), fence("", new_text, 0))
             }
             ToolContent::Output(output) => output.to_markdown(),
             // The host shows the terminal.

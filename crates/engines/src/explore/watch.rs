@@ -57,7 +57,7 @@ impl WatchTurn<'_> {
         match separate_tool_failure(WatchedFiles::start(self.cx, id, glob).await)? {
             Ok(files) => {
                 self.begun += 1;
-                let how = "Each change is told here; `/unwatch` or a cancel ends it.";
+                let how = "Each change is reported here; `/unwatch` or a cancel ends the watch.";
                 let sum = files.describe(files.count(self.cx).await);
                 let opening = format!("Watching {sum}. {how}\n\n");
                 self.files = Some(files);
@@ -167,7 +167,7 @@ impl WatchedFiles {
             }
         });
         let by = ToolExecutor::HarnBuiltin;
-        let lost = |_| Err(ToolError::new("the files could not be looked at"));
+        let lost = |_| Err(ToolError::new("the watch could not be started"));
         let started = run_unless_cancelled(cx, start).await?.unwrap_or_else(lost);
         let (glob, watch) = match started {
             Ok(started) => started,
@@ -204,7 +204,7 @@ impl WatchedFiles {
     /// Describes the watch and the number of matching files.
     fn describe(&self, count: usize) -> String {
         let match_now = match count {
-            0 => "nothing matches yet, files may come".to_owned(),
+            0 => "no file matches yet".to_owned(),
             1 => "1 file matches".to_owned(),
             n => format!("{n} files match"),
         };

@@ -204,7 +204,8 @@ fn ask(node: &YamlNode, depth: usize) -> Result<PermissionStep, YamlFault> {
 fn command(node: &YamlNode, what: &str) -> Result<SlashCommand, YamlFault> {
     let command: SlashCommand = parse_typed(node, what)?;
     if command.name.is_empty() || command.name.starts_with('/') {
-        let reason = "commands: a name is not empty and has no slash; prompts have it";
+        let reason =
+            "commands: a name must not be empty or begin with a slash; only prompts have the slash";
         return Err(YamlFault::new(node.at, reason));
     }
     Ok(command)

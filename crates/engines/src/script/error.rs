@@ -16,7 +16,7 @@ pub enum ScenarioError {
         source: io::Error,
     },
     /// The file is larger than a scenario may be.
-    #[error("{file}: a scenario file holds at most 1 MiB")]
+    #[error("{file}: a scenario file must not be larger than 1 MiB")]
     TooLarge {
         /// The file.
         file: String,

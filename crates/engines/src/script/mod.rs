@@ -88,7 +88,7 @@ impl ScriptAgent {
         let patterns = turns.filter_map(|turn| turn.pattern.as_ref());
         let patterns: Vec<_> = patterns.map(|p| format!("`{p}`")).collect();
         format!(
-            "The scenario {:?} has no turn for {start:?}. It knows prompts that match {}.",
+            "The scenario {:?} has no turn for {start:?}. Its turns match {}.",
             self.scenario.name,
             patterns.join(", ")
         )

@@ -51,7 +51,9 @@ struct LineVersion {
 pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     if !envelope.event.has_finite_numbers() {
         // JSON has no such number; the `null` in its place would not be read back.
-        return Err(invalid_input("an event holds a number that is not finite"));
+        return Err(invalid_input(
+            "an event contains a number that is not finite",
+        ));
     }
     let written = EventLineRef {
         v: FORMAT_VERSION,
@@ -91,7 +93,7 @@ pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
     }
     if read.seq != expected {
         return Err(format!(
-            "event {expected} should be here, but it is event {}",
+            "expected event {expected}, found event {}",
             read.seq
         ));
     }

@@ -96,19 +96,19 @@ fn damaged_line_is_reported_with_its_number() {
             "lost line",
             &format!("{ONE}\n{THREE}\n"),
             2,
-            "event 2 should be here, but it is event 3",
+            "expected event 2, found event 3",
         ),
         (
             "lost first line",
             &format!("{TWO}\n"),
             1,
-            "event 1 should be here, but it is event 2",
+            "expected event 1, found event 2",
         ),
         (
             "line twice",
             &format!("{ONE}\n{TWO}\n{TWO}\n"),
             3,
-            "event 3 should be here, but it is event 2",
+            "expected event 3, found event 2",
         ),
         (
             "zeros in the middle",

@@ -20,7 +20,7 @@ pub type UpgradedWebSocket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The error of a request for a WebSocket that is not a valid handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no WebSocket handshake of version 13 over HTTP/1.1")]
+#[error("not a WebSocket version 13 handshake over HTTP/1.1")]
 pub struct NoHandshake;
 
 /// A valid handshake that is not answered yet.

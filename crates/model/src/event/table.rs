@@ -69,11 +69,11 @@ agent_events! {
         /// turn.
         PromptQueued[TurnStarted] => "prompt_queued", Runtime("a prompt waits behind the turn that runs"), Written, alone, as_is, PASSES;
         /// A prompt was cancelled before its turn began; the envelope has the id of that turn.
-        PromptWithdrawn[TurnStarted] => "prompt_withdrawn", Runtime("whoever sent a prompt cancels it"), Synced, alone, as_is, PASSES;
+        PromptWithdrawn[TurnStarted] => "prompt_withdrawn", Runtime("the client that sent a prompt cancels it"), Synced, alone, as_is, PASSES;
         /// The turn ended.
         TurnEnded[TurnEnded] => "turn_ended", Runtime("the turn ends when the agent returns"), Synced, alone, as_is, ENDS;
         /// A turn that a crash interrupted was closed.
-        Recovered[TurnRecovered] => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
+        Recovered[TurnRecovered] => "recovered", Runtime("opening a session after a crash causes it"), Written, alone, as_is, ENDS;
     }
     /// Tool calls of the agent.
     Tool(ToolEvent) {
@@ -103,7 +103,7 @@ agent_events! {
         GrantRevoked {
             /// The id of the grant.
             grant_id: String,
-        } => "grant_revoked", Runtime("whoever controls the session revokes it"), Synced, alone, as_is, PASSES;
+        } => "grant_revoked", Runtime("the controller revokes it"), Synced, alone, as_is, PASSES;
     }
     /// Questions to a person that are not about a call.
     Question(QuestionEvent) {
@@ -117,7 +117,7 @@ agent_events! {
             payload: Value,
         } => "hitl_requested", Agent, Written, opens, as_is, PASSES;
         /// A person answered a question; only in the transcript.
-        HitlResponded[HitlResponse] => "hitl_responded", Runtime("whoever is asked answers"), Synced, alone, as_is, PASSES;
+        HitlResponded[HitlResponse] => "hitl_responded", Runtime("the person who is asked answers"), Synced, alone, as_is, PASSES;
         /// The question ended.
         HitlResolved {
             /// The id of the question.
@@ -147,7 +147,7 @@ agent_events! {
         /// A worker changed state.
         WorkerUpdate[WorkerUpdate] => "worker_update", Agent, Written, needs, completed, PASSES;
         /// A worker's tool call was announced or changed.
-        WorkerCall[WorkerCall] => "worker_call", Runtime("a worker that calls a tool writes it"), Written, needs, completed, PASSES;
+        WorkerCall[WorkerCall] => "worker_call", Runtime("a tool call of a worker causes it"), Written, needs, completed, PASSES;
         /// Work was handed over.
         Handoff {
             /// The id of the artifact that carries it.
@@ -229,17 +229,17 @@ agent_events! {
     /// Messages, reminders and controls for a running agent.
     Steering(SteeringEvent) {
         /// The agent passed a seam.
-        LoopCheckpoint(LoopCheckpoint) => "loop_checkpoint", Runtime("passing a seam writes it"), Written, alone, as_is, PASSES;
+        LoopCheckpoint(LoopCheckpoint) => "loop_checkpoint", Runtime("passing a seam causes it"), Written, alone, as_is, PASSES;
         /// The queue of messages and reminders changed; only in the transcript.
-        Pending[PendingChange] => "pending", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
+        Pending[PendingChange] => "pending", Runtime("a client that steers the session causes it"), Written, alone, as_is, PASSES;
         /// A reminder was rendered into a prompt.
         ReminderEmitted[RenderedReminder] => "reminder_emitted", Agent, Written, alone, as_is, PASSES;
         /// A reminder changed; only in the transcript.
-        ReminderLifecycle[ReminderChange] => "reminder_lifecycle", Runtime("a reminder that is delivered writes it"), Written, alone, as_is, PASSES;
+        ReminderLifecycle[ReminderChange] => "reminder_lifecycle", Runtime("the delivery of a reminder causes it"), Written, alone, as_is, PASSES;
         /// A client sent a control to the running session.
-        ControlOutcome[ControlOutcome] => "control_outcome", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
+        ControlOutcome[ControlOutcome] => "control_outcome", Runtime("a client that steers the session causes it"), Written, alone, as_is, PASSES;
         /// An agent became idle or woke up, or its watchdog ended it.
-        Daemon(DaemonChange) => "daemon", Runtime("waiting for more to do writes it"), Written, alone, as_is, PASSES;
+        Daemon(DaemonChange) => "daemon", Runtime("an agent that becomes idle causes it"), Written, alone, as_is, PASSES;
     }
     /// The context of the agent.
     Context(ContextEvent) {
@@ -254,14 +254,14 @@ agent_events! {
         ModeChanged {
             /// The new mode.
             mode_id: String,
-        } => "mode_changed", Runtime("whoever controls the session changes it"), Synced, alone, as_is, PASSES;
+        } => "mode_changed", Runtime("the controller changes it"), Synced, alone, as_is, PASSES;
         /// An option changed.
         ConfigChanged {
             /// The id of the option.
             config_id: String,
             /// The new value.
             value: String,
-        } => "config_changed", Runtime("whoever controls the session changes it"), Synced, alone, as_is, PASSES;
+        } => "config_changed", Runtime("the controller changes it"), Synced, alone, as_is, PASSES;
         /// The title or other facts changed.
         SessionInfo(SessionInfo) => "session_info", Agent, Written, alone, as_is, PASSES;
     }
@@ -280,12 +280,12 @@ agent_events! {
             own_unchanged: bool,
         } => "available_commands", Agent, Written, alone, completed, PASSES;
         /// The tools that an agent may call changed.
-        ToolsChanged[ToolsChange] => "tools_changed", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
+        ToolsChanged[ToolsChange] => "tools_changed", Runtime("the session's equipment writes it"), Written, alone, as_is, PASSES;
         /// The MCP servers of the session and the state of each.
         McpServers {
             /// All servers, by name.
             servers: Vec<McpServerStatus>,
-        } => "mcp_servers", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
+        } => "mcp_servers", Runtime("the session's equipment writes it"), Written, alone, as_is, PASSES;
         /// A client attached, left, took control or sent a heartbeat.
         LiveSessionClient {
             /// The action of the client.
@@ -302,7 +302,7 @@ agent_events! {
             reason: String,
             /// The status of the session.
             status: String,
-        } => "session_closed", Runtime("whoever closes the session writes it"), Synced, alone, as_is, PASSES;
+        } => "session_closed", Runtime("closing the session causes it"), Synced, alone, as_is, PASSES;
     }
 }
 

@@ -78,12 +78,9 @@ pub(super) fn check_command<'a>(call: &PolicyCall<'a>, strongest: &mut Strongest
     }
     for doubt in &line.doubts {
         let (label, about) = match doubt {
-            LineDoubt::TooLong => (RiskLabel::UnparsableCommand, "it is longer than is read"),
-            LineDoubt::TooMuch => (
-                RiskLabel::UnparsableCommand,
-                "it has more parts than are followed",
-            ),
-            LineDoubt::Unparsable => (RiskLabel::UnparsableCommand, "it could not be read"),
+            LineDoubt::TooLong => (RiskLabel::UnparsableCommand, "it is too long"),
+            LineDoubt::TooMuch => (RiskLabel::UnparsableCommand, "it has too many parts"),
+            LineDoubt::Unparsable => (RiskLabel::UnparsableCommand, "it could not be parsed"),
             LineDoubt::Dynamic(what) | LineDoubt::Environment(what) => {
                 (RiskLabel::DynamicCommand, what.as_str())
             }

@@ -106,7 +106,7 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
         }
         OpinionSource::Untold(path) => {
             let reason = path.info.reason.as_deref();
-            format!("{} {}", given(path), reason.unwrap_or("cannot be told"))
+            format!("{} {}", given(path), reason.unwrap_or("cannot be resolved"))
         }
         OpinionSource::Outside(path) => {
             let reason = path.info.reason.as_deref();
@@ -119,7 +119,7 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
         }
         OpinionSource::Doubt(about) => {
             let about = grant::visible_line(about);
-            format!("it cannot be told what the command does: {about}")
+            format!("cannot determine what the command does: {about}")
         }
         OpinionSource::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
     }

@@ -11,8 +11,8 @@ use super::{sort_members, with_computed_id};
 use crate::PolicyError;
 
 const HEADER: &str = "\
-# What was answered \"always\": calls exactly like these are not asked about again.
-# To take one back, delete its table, or run: harn-serve grants revoke <id>
+# Remembered answers: the server does not ask again about calls exactly like these.
+# To revoke one, delete its table, or run: harn-serve grants revoke <id>
 ";
 
 /// The largest accepted text, in bytes.
@@ -150,8 +150,8 @@ impl GrantEntry {
                 GrantSubject::Arguments(sort_members(&arguments))
             }
             _ => {
-                let message = "a grant is about one of `argv`, `line`, `paths` and `arguments`, \
-                               and not about an empty one";
+                let message = "a grant must have exactly one of `argv`, `line`, `paths` and \
+                               `arguments`, and it must not be empty";
                 return Err(message.to_owned());
             }
         };
@@ -160,7 +160,7 @@ impl GrantEntry {
             GrantTime::Text(at) => at,
         };
         let at = humantime::parse_rfc3339_weak(&at).map_err(|error| {
-            format!("`granted_at` is no time such as 2026-01-31T12:00:00Z: {error}")
+            format!("`granted_at` is not a time such as 2026-01-31T12:00:00Z: {error}")
         })?;
         let at = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let grant = with_computed_id(Grant {

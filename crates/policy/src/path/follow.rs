@@ -48,12 +48,12 @@ impl FollowError {
 
     pub(super) fn reason(self) -> &'static str {
         match self {
-            Self::Nowhere => "goes through a link that leads nowhere",
-            Self::Loop => "goes through links without end",
+            Self::Nowhere => "goes through a broken link",
+            Self::Loop => "goes through a loop of links",
             Self::Unreadable(io::ErrorKind::PermissionDenied) => {
-                "cannot be looked at: permission denied"
+                "cannot be accessed: permission denied"
             }
-            Self::Unreadable(_) => "cannot be looked at",
+            Self::Unreadable(_) => "cannot be accessed",
         }
     }
 }

@@ -13,15 +13,15 @@ const MAX_NAME: usize = 255;
 pub(super) fn unusable_reason(input: &str) -> Option<&'static str> {
     let wrong = [
         (input.trim().is_empty(), "is empty; name a path"),
-        (input.contains('\0'), "holds a NUL character"),
+        (input.contains('\0'), "contains a NUL character"),
+        (input.contains(is_unseen), "contains an invisible character"),
         (
-            input.contains(is_unseen),
-            "holds a character that cannot be seen",
+            input.len() > MAX_BYTES,
+            "is longer than the maximum of 4095 bytes",
         ),
-        (input.len() > MAX_BYTES, "is longer than a path can be"),
         (
             names(input).any(|name| name.len() > MAX_NAME),
-            "has a name longer than a name can be",
+            "has a name longer than the maximum of 255 bytes",
         ),
         (is_url(input), "is a URL; name the path itself"),
         (
@@ -30,11 +30,11 @@ pub(super) fn unusable_reason(input: &str) -> Option<&'static str> {
         ),
         (
             is_windows_path(input),
-            "is a path of another system; use / between names",
+            "is a Windows path; use / between names",
         ),
         (
             names(input).any(|name| has_only_dots_and_spaces(name) && name != "." && name != ".."),
-            "has a name of nothing but dots and spaces",
+            "has a name that consists of dots and spaces",
         ),
     ];
     wrong.iter().find(|(is, _)| *is).map(|(_, reason)| *reason)
@@ -52,7 +52,7 @@ pub(super) fn odd_reason(input: &str) -> Option<&'static str> {
     // Here it is a character like others.
     input
         .contains('\\')
-        .then_some("has a name with \\ in it, which separates nothing here")
+        .then_some("has a name with \\ in it, which is not a separator here")
 }
 
 /// Removes `.` and `..` as text. A `..` after a link thus means the folder that contains the link, as a
@@ -138,20 +138,20 @@ mod tests {
             ("", "empty"),
             (" \t", "empty"),
             ("a\0b", "NUL"),
-            ("a\nb", "cannot be seen"),
-            ("a\u{202e}txt.exe", "cannot be seen"),
-            ("a\u{fe0f}.md", "cannot be seen"),
-            ("a\u{2800}", "cannot be seen"),
+            ("a\nb", "invisible character"),
+            ("a\u{202e}txt.exe", "invisible character"),
+            ("a\u{fe0f}.md", "invisible character"),
+            ("a\u{2800}", "invisible character"),
             ("file:///etc/passwd", "URL"),
             ("FILE:/etc/passwd", "URL"),
             ("https://x/y", "URL"),
             ("~", "~"),
             ("~root/.ssh", "~"),
-            ("C:\\x", "another system"),
-            ("c:x", "another system"),
-            ("\\\\server\\share", "another system"),
-            ("src\\..\\..\\x", "another system"),
-            ("..\\x", "another system"),
+            ("C:\\x", "Windows path"),
+            ("c:x", "Windows path"),
+            ("\\\\server\\share", "Windows path"),
+            ("src\\..\\..\\x", "Windows path"),
+            ("..\\x", "Windows path"),
             ("a/... /b", "dots and spaces"),
             ("a/.. /b", "dots and spaces"),
         ] {

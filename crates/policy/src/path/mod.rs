@@ -158,7 +158,7 @@ fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
         return unresolved_path(input, PathScope::Invalid, reason);
     }
     let Some(asked) = ground.make_absolute(input) else {
-        let reason = "is relative, and there is no directory to begin at";
+        let reason = "is relative, and there is no directory to resolve it against";
         return unresolved_path(input, PathScope::Invalid, reason);
     };
     let followed = match ground.follow(&asked, looks) {
@@ -220,7 +220,7 @@ fn case_variant_reason(
     }
     looks
         .has_case_variant(absent)
-        .then_some("differs in case only from a name that is there; name that one")
+        .then_some("differs only in case from an existing name; use that name")
 }
 
 fn outside_path(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPath {

@@ -55,14 +55,16 @@ impl<'de> Visitor<'de> for RuleVisitor {
                     short.replace((action, matcher)).is_some()
                 }
                 "approval" => {
-                    let message = "`approval` cannot be judged yet: leave it out, or ask for it with \
-                                   `action = \"ask\"`";
+                    let message =
+                        "`approval` is not supported yet: remove it, or use `action = \"ask\"`";
                     return Err(de::Error::custom(message));
                 }
                 _ => return Err(unknown_key_error("a rule", &key, KEYS)),
             };
             if again {
-                let message = format!("`{key}` says again what this rule has said before");
+                let message = format!(
+                    "`{key}` sets a value that this rule has already set; remove one of them"
+                );
                 return Err(de::Error::custom(message));
             }
         }
@@ -70,24 +72,23 @@ impl<'de> Visitor<'de> for RuleVisitor {
             (Some(action), Some(matcher), None) => (action, matcher),
             (None, None, Some(short)) => short,
             (Some(_), None, None) => {
-                let message = "a rule with an `action` needs a `match`; `match = { tool = \"*\" }` is \
-                               about every call";
+                let message = "a rule with an `action` needs a `match`; `match = { tool = \"*\" }` \
+                               matches every call";
                 return Err(de::Error::custom(message));
             }
             (None, _, None) => {
                 let message =
-                    "a rule says what it wants: `action = \"allow\"`, `\"ask\"` or `\"deny\"`";
+                    "a rule needs an action: `action = \"allow\"`, `\"ask\"` or `\"deny\"`";
                 return Err(de::Error::custom(message));
             }
             (_, _, Some(_)) => {
-                let message = "`deny`, `ask` and `allow` say both what and of which calls: `action` and \
-                               `match` cannot stand beside them";
+                let message = "`deny`, `ask` and `allow` already contain the action and the match; \
+                               remove `action` and `match`";
                 return Err(de::Error::custom(message));
             }
         };
         if matcher.is_empty() {
-            let message = "a rule that matches nothing in particular is not guessed at: write \
-                           `tool = \"*\"` for every call";
+            let message = "a rule needs a condition: write `tool = \"*\"` to match every call";
             return Err(de::Error::custom(message));
         }
         Ok(PolicyRule {
@@ -106,7 +107,7 @@ impl<'de> Deserialize<'de> for ActionWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         parse_action(&word).map(Self).ok_or_else(|| {
-            let message = format!("`{word}` is no action: `allow`, `ask` or `deny`");
+            let message = format!("unknown action `{word}`; use `allow`, `ask` or `deny`");
             de::Error::custom(message)
         })
     }
@@ -133,7 +134,7 @@ impl<'de> Visitor<'de> for MatcherVisitor {
     type Value = RuleMatcher;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("what a call has to match, such as `{ tool = \"edit_*\" }`")
+        f.write_str("a table of conditions, such as `{ tool = \"edit_*\" }`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RuleMatcher, A::Error> {
@@ -151,8 +152,8 @@ impl<'de> Visitor<'de> for MatcherVisitor {
                 "capability" => matcher.capability = next_list(&mut map)?,
                 key if UNJUDGED.has(key) => {
                     let message = format!(
-                        "`{key}` cannot be judged yet, and a rule that is understood in part would mean \
-                         something else"
+                        "`{key}` is not supported yet, and without it the rule would match other calls; \
+                         remove the rule"
                     );
                     return Err(de::Error::custom(message));
                 }
@@ -193,7 +194,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
         let entries: Vec<T> = Vec::deserialize(value::SeqAccessDeserializer::new(seq))?;
         if entries.is_empty() {
-            let message = "an empty list matches nothing: leave it out, or say `\"*\"`";
+            let message = "an empty list matches nothing: remove it, or write `\"*\"`";
             return Err(de::Error::custom(message));
         }
         Ok(OneOrMany(entries))
@@ -224,7 +225,7 @@ impl<'de> Visitor<'de> for ShorthandVisitor {
     type Value = RuleShorthand;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a tool, a list of them, or what a call has to match")
+        f.write_str("the name of a tool, a list of names, or a table of conditions")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<RuleShorthand, E> {
@@ -254,10 +255,10 @@ fn unknown_key_error<E: de::Error>(place: &str, key: &str, known: WordTable) -> 
     });
     let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are {}", known.0.replace(' ', ", ")),
+        None => format!("known keys: {}", known.0.replace(' ', ", ")),
     };
     let shown: String = key.chars().take(40).collect();
-    E::custom(format!("`{shown}` is nothing that {place} has; {hint}"))
+    E::custom(format!("unknown key `{shown}` in {place}; {hint}"))
 }
 
 /// Whether one letter was added, removed or changed, or two neighbours were swapped.

@@ -131,7 +131,7 @@ pub(super) fn exec_form(argv: &[String]) -> Option<String> {
         let inline = args
             .iter()
             .find(|arg| matches!(arg.as_str(), "-c" | "-e" | "-exec" | "-E" | "-r"));
-        return Some(inline.map_or_else(|| format!("{name} runs what it is given"), Clone::clone));
+        return Some(inline.map_or_else(|| format!("{name} runs other code"), Clone::clone));
     }
     match &*name {
         "git" => git::exec_form(args),

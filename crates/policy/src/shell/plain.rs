@@ -325,9 +325,12 @@ impl PlainParser {
 
     /// Parses a function. Its body is read as if it ran here; whether its name still means a program is in doubt.
     fn parse_function(&mut self, name: &str) -> Result<(), LineDoubt> {
-        let made = LineDoubt::Environment(format!("the function {name} is made"));
+        let made = LineDoubt::Environment(format!("the function {name} is defined"));
         let doubts = &mut self.found.doubts;
-        doubts.extend([made, LineDoubt::Dynamic("what a function does".to_owned())]);
+        doubts.extend([
+            made,
+            LineDoubt::Dynamic("the effect of a function".to_owned()),
+        ]);
         self.at += 2;
         self.skip_newlines();
         self.depth += 1;

@@ -150,7 +150,7 @@ impl TreeWalk<'_> {
                     .map(|name| word::unquote(name, self.line))
                     .unwrap_or_default();
                 self.reader
-                    .doubt_environment(&format!("the function {name} is made"));
+                    .doubt_environment(&format!("the function {name} is defined"));
             }
             _ => {}
         }

@@ -59,7 +59,7 @@ pub(super) fn follow_program(reader: &mut ShellReader, argv: &[String]) {
         return follow_shell(reader, &name, args);
     }
     if INTERPRETERS.has(family(&name)) && reads_input(args) {
-        reader.doubt_dynamic(&format!("what {name} reads from its input"));
+        reader.doubt_dynamic(&format!("the input of {name}"));
     }
     if name.starts_with("ld-linux") || name == "ld.so" {
         return follow_guesses(reader, args, &name);
@@ -125,7 +125,7 @@ fn follow_wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: 
                 return;
             };
             if !harmless::NEVER_RUN.has(first) {
-                reader.doubt_dynamic(&format!("what xargs gives {first}"));
+                reader.doubt_dynamic(&format!("the arguments that xargs passes to {first}"));
             }
         }
         "time" | "exec" | "command" | "builtin"
@@ -205,7 +205,7 @@ fn follow_exec_flags(reader: &mut ShellReader, args: &[String], flags: &[&str]) 
         if let Some(first) = inner.first()
             && (first.contains("{}") || super::executor::exec_form(inner).is_some())
         {
-            reader.doubt_dynamic(&format!("what {arg} gives {first}"));
+            reader.doubt_dynamic(&format!("the arguments that {arg} passes to {first}"));
         }
         reader.add_inner_program(inner);
     }
@@ -264,12 +264,12 @@ fn follow_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
         }
     }
     if matches!(name, "zsh" | "fish" | "csh" | "tcsh") {
-        reader.doubt_dynamic(&format!("a line that {name} reads in its own way"));
+        reader.doubt_dynamic(&format!("a line in the syntax of {name}"));
     }
     match (line, args.get(at)) {
         (true, Some(text)) => reader.read_line(text),
         (false, Some(_)) if !args.iter().any(|arg| arg == "-s") => {}
-        _ => reader.doubt_dynamic(&format!("what {name} reads from its input")),
+        _ => reader.doubt_dynamic(&format!("the input of {name}")),
     }
 }
 
@@ -297,6 +297,6 @@ fn check_cd(reader: &mut ShellReader, args: &[String]) {
         _ => false,
     };
     if !below {
-        reader.doubt_environment("cd leads elsewhere");
+        reader.doubt_environment("cd may leave the directory");
     }
 }

@@ -882,7 +882,7 @@ fn receipt_reason_is_readable() {
         (
             "",
             edit(&["../a\u{1b}[2J"]),
-            "../a\\u{1b}[2J holds a character that cannot be seen",
+            "../a\\u{1b}[2J contains an invisible character",
         ),
     ];
     for (policy, call, expected) in table {

@@ -89,38 +89,41 @@ fn unknown_entry_is_rejected_and_never_ignored() {
     let table = [
         (
             "rules = [{ action = 'allow', deny = 'x' }]",
-            "cannot stand beside",
+            "already contain the action",
         ),
         (
             "rules = [{ match = { tool = 'x' }, deny = 'x' }]",
-            "cannot stand beside",
+            "already contain the action",
         ),
-        ("rules = [{ deny = 'x', allow = 'y' }]", "says again"),
+        ("rules = [{ deny = 'x', allow = 'y' }]", "already set"),
         (
             "rules = [{ match = { tool = 'x' }, when = { tool = 'y' }, action = 'ask' }]",
-            "says again",
+            "already set",
         ),
         (
             "rules = [{ id = 'a', name = 'b', deny = 'x' }]",
-            "says again",
+            "already set",
         ),
         ("rules = [{ action = 'allow' }]", "needs a `match`"),
-        ("rules = [{ match = { tool = 'x' } }]", "what it wants"),
-        ("rules = [{ id = 'x' }]", "what it wants"),
+        (
+            "rules = [{ match = { tool = 'x' } }]",
+            "a rule needs an action",
+        ),
+        ("rules = [{ id = 'x' }]", "a rule needs an action"),
         (
             "rules = [{ action = 'alow', match = { tool = 'x' } }]",
-            "`alow` is no action",
+            "unknown action `alow`",
         ),
-        ("rules = [{ deny = {} }]", "nothing in particular"),
+        ("rules = [{ deny = {} }]", "needs a condition"),
         (
             "rules = [{ action = 'deny', match = {} }]",
-            "nothing in particular",
+            "needs a condition",
         ),
         ("rules = [{ deny = [] }]", "empty list"),
         ("rules = [{ deny = { tool = [] } }]", "empty list"),
         (
             "rules = [{ deny = 1 }]",
-            "the name of a tool, a list of them",
+            "the name of a tool, a list of names",
         ),
         (
             "rules = [{ deny = { tool = 1 } }]",
@@ -141,24 +144,24 @@ fn unknown_entry_is_rejected_and_never_ignored() {
         ),
         (
             "rules = [{ deny = { whatever = 'x' } }]",
-            "known are tool, tool_kind",
+            "known keys: tool, tool_kind",
         ),
         ("rules = [{ denny = 'x' }]", "did you mean `deny`?"),
         (
             "rules = [{ deny = { url = 'x' } }]",
-            "`url` cannot be judged yet",
+            "`url` is not supported yet",
         ),
         (
             "rules = [{ deny = { repeat_count_at_least = 3 } }]",
-            "cannot be judged yet",
+            "is not supported yet",
         ),
         (
             "rules = [{ deny = { mcp_server = 'x', tool = 'y' } }]",
-            "cannot be judged yet",
+            "is not supported yet",
         ),
         (
             "rules = [{ deny = 'x', approval = { risk = 'high' } }]",
-            "cannot be judged yet",
+            "is not supported yet",
         ),
         (
             "rules = [{ deny = { tool_kind = 'write' } }]",
@@ -193,7 +196,7 @@ fn unknown_entry_is_rejected_and_never_ignored() {
         let error = ToolApprovalPolicy::from_json("host", rule)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("cannot be judged yet"), "{error}");
+        assert!(error.contains("is not supported yet"), "{error}");
     }
 }
 

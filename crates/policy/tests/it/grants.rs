@@ -342,7 +342,7 @@ fn unparsable_command_asks_each_time() {
             assert_eq!(outcome(&decision), "ask default_command_guard", "{text}");
             assert_eq!(
                 decision.reason,
-                "it cannot be told what the command does: it could not be read"
+                "cannot determine what the command does: it could not be parsed"
             );
         }
     }
@@ -450,8 +450,8 @@ fn grant_file_is_readable_and_parses_back() {
     let text = sample().to_text();
     assert_eq!(GrantFile::parse("grants.toml", &text).unwrap(), sample());
     expect![[r##"
-        # What was answered "always": calls exactly like these are not asked about again.
-        # To take one back, delete its table, or run: harn-serve grants revoke <id>
+        # Remembered answers: the server does not ask again about calls exactly like these.
+        # To revoke one, delete its table, or run: harn-serve grants revoke <id>
 
         [[grant]]
         id = "g-3cf0427fd6a6c8f4"

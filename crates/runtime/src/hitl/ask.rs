@@ -113,7 +113,7 @@ impl HitlDraft {
     ) -> Result<HitlEnd, AgentError> {
         let mut request = self.request;
         if request.subject.trim().is_empty() {
-            let blank = format!("the {} says nothing", request.kind.as_str());
+            let blank = format!("the {} is blank", request.kind.as_str());
             return Err(AgentError::Failed(blank));
         }
         let parts = self.cx.parts();
@@ -264,12 +264,12 @@ impl ApprovalBuilder {
         let least = minimum_quorum(request.kind);
         if request.quorum < least {
             let kind = request.kind.as_str();
-            let reason = format!("the quorum of {kind} is at least {least}");
+            let reason = format!("the quorum of {kind} must be at least {least}");
             return Err(AgentError::Failed(reason));
         }
         let named = u64::try_from(request.reviewers.len()).unwrap_or(u64::MAX);
         if named > 0 && named < request.quorum {
-            let reason = "there are fewer reviewers than have to agree";
+            let reason = "the quorum is larger than the number of reviewers";
             return Err(AgentError::failed(reason));
         }
         let end = draft.send(|request, parts| {

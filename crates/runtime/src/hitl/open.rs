@@ -28,7 +28,7 @@ impl HitlEnd {
     pub(crate) fn overdue() -> Self {
         Self::Unanswered {
             outcome: HitlOutcome::Timeout,
-            reason: "nobody answered in time".to_owned(),
+            reason: "no answer arrived in time".to_owned(),
         }
     }
 
@@ -40,7 +40,7 @@ impl HitlEnd {
     }
 
     pub(crate) fn declined() -> Self {
-        Self::withdrawn("whoever was asked did not want to answer")
+        Self::withdrawn("the person who was asked declined to answer")
     }
 
     pub(crate) fn outcome(&self) -> HitlOutcome {
@@ -164,12 +164,12 @@ fn check_response(request: &HitlRequest, response: &HitlResponse) -> Result<(), 
     let unfit = |message: String| Err(HitlError::Unfit(message));
     if let Some((wrong, _)) = given.iter().find(|(name, is)| *is && *name != wanted) {
         return unfit(format!(
-            "{kind} is answered with {wanted:?}, not with {wrong:?}"
+            "{kind}: the answer must contain {wanted:?}, not {wrong:?}"
         ));
     }
     if !given.contains(&(wanted, true)) {
         return unfit(format!(
-            "{kind} is answered with {wanted:?}, which is missing"
+            "{kind}: the answer must contain {wanted:?}, which is missing"
         ));
     }
     if request.kind == HitlKind::Question {

@@ -19,7 +19,7 @@ pub struct Answer {
 
 /// The result of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "what was not approved must not be done"]
+#[must_use = "an action that was not approved must not run"]
 pub struct Verdict {
     /// Whether it was approved.
     pub approved: bool,

@@ -138,7 +138,7 @@ impl Host {
     /// Resolves a path for reading. A path that the call did not declare is judged as a plain read and
     /// refused unless the rules allow it.
     async fn resolve_readable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
-        let untold = HostError::Denied(format!("{}: nobody can tell", path.display()));
+        let untold = HostError::Denied(format!("{}: cannot be resolved", path.display()));
         let found = self
             .run_blocking(move |permit, acting| {
                 let (found, declared) = permit.check_read(acting, &path)?;
@@ -261,7 +261,7 @@ impl Host {
         let params = params.map_err(|error| HostError::Failed(error.to_string()))?;
         let host = self.pick(|o| o.tools).await?;
         let answer = host.host_call(self.client_session(), EXEC, params).await?;
-        let unclear = |error| HostError::Host(format!("its answer to {EXEC} is none: {error}"));
+        let unclear = |error| HostError::Host(format!("its answer to {EXEC} is invalid: {error}"));
         serde_json::from_value(answer).map_err(unclear)
     }
 

@@ -53,7 +53,7 @@ impl Agent for PermissionsCommand {
             ["keep"] => keep(cx, None).await?,
             ["keep", id] => keep(cx, Some(id)).await?,
             ["revoke", id] => revoke(cx, id).await?,
-            _ => "Say `/permissions`, `/permissions keep`, `/permissions keep ID` or \
+            _ => "Write `/permissions`, `/permissions keep`, `/permissions keep ID` or \
                   `/permissions revoke ID`.\n"
                 .to_owned(),
         };
@@ -81,7 +81,7 @@ async fn show(cx: &TurnContext) -> String {
     list(&mut text, "Remembered for this session", &session);
     match lasting {
         Ok(lasting) => list(&mut text, "Remembered for this workspace", &lasting),
-        Err(error) => text.push_str(&format!("What is remembered cannot be read: {error}\n")),
+        Err(error) => text.push_str(&format!("Remembered grants cannot be read: {error}\n")),
     }
     text
 }
@@ -110,7 +110,7 @@ fn describe_grant(grant: &Grant) -> String {
 /// Moves one grant of the session, or all, to the workspace. A grant that cannot be stored stays with the session.
 async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> {
     if !cx.can_remember() {
-        return Ok("Nothing can be kept here for longer than the session.\n".to_owned());
+        return Ok("Grants cannot be kept here for longer than the session.\n".to_owned());
     }
     let (mut grants, _) = cx.grants().await;
     grants.retain(|grant| id.is_none_or(|id| grant.id == id));
@@ -131,7 +131,9 @@ async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> 
                 let moved = AgentEvent::GrantRevoked { grant_id: id };
                 cx.push(TurnItem::Event(moved)).await?;
             }
-            Err(error) => text.push_str(&format!("`{id}` holds for the session only: {error}\n\n")),
+            Err(error) => {
+                text.push_str(&format!("`{id}` applies to the session only: {error}\n\n"))
+            }
         }
     }
     cx.flush().await?;
@@ -150,6 +152,6 @@ async fn revoke(cx: &TurnContext, id: &str) -> Result<String, AgentError> {
     Ok(match cx.revoke_stored_grant(id).await {
         Ok(true) => format!("Forgot `{id}` for this workspace.\n"),
         Ok(false) => format!("There is no grant `{id}`; `/permissions` lists them.\n"),
-        Err(error) => format!("Nothing was forgotten: {error}\n"),
+        Err(error) => format!("No grant was forgotten: {error}\n"),
     })
 }

@@ -175,8 +175,7 @@ fn deny_for_unreadable_rules(
     paths: &[LocatedPath],
     error: &PolicyError,
 ) -> CallJudgement {
-    let reason =
-        format!("the rules cannot be read, so nothing runs until they are mended: {error}");
+    let reason = format!("the rules cannot be read; no call runs until they are fixed: {error}");
     let mut judged = CallJudgement::deny(&act.tool, reason);
     let context = &mut judged.receipt.context;
     context.tool_kind = act.kind();

@@ -73,12 +73,12 @@ impl CallPermit {
         path: &Path,
     ) -> Result<RootedPath, HostError> {
         let Some(granted) = self.active_call().filter(|granted| granted.writes) else {
-            let why =
-                "writing needs a tool call under way that may write; start one with this path";
+            let why = "writing needs a running tool call that may write; start one with this path";
             return Err(denied_error(path, why));
         };
         let found = locate_one(acting, path)?;
-        let undeclared = "the tool call did not declare this path, or it leads elsewhere now";
+        let undeclared =
+            "the tool call did not declare this path, or the path now resolves to another place";
         match &found.place {
             Some(place) if granted.covers(place) && !found.protected => Ok(place.clone()),
             Some(_) => Err(denied_error(path, undeclared)),
@@ -146,7 +146,7 @@ impl CallPermit {
         match granted.filter(|it| it.tool == tool && it.input == *args) {
             Some(granted) => granted.use_once(),
             None => Err(HostError::Denied(format!(
-                "{tool}: calling it needs a tool call under way of this name with these arguments"
+                "{tool}: calling it needs a running tool call of this name with these arguments"
             ))),
         }
     }
@@ -158,7 +158,7 @@ impl PermittedCall {
         if *cwd == *acting.cwd || declared.any(|place| place.absolute() == cwd) {
             return Ok(());
         }
-        let why = "a command runs in the session's directory, or in one that its call declared";
+        let why = "a command must run in the session's directory, or in one that its call declared";
         Err(denied_error(cwd, why))
     }
 
@@ -170,7 +170,7 @@ impl PermittedCall {
 
     fn use_once(&self) -> Result<(), HostError> {
         if self.used.swap(true, Ordering::AcqRel) {
-            let why = "this was done already in the name of the tool call; start another one";
+            let why = "the tool call has done this already; start another one";
             return Err(HostError::Denied(why.to_owned()));
         }
         Ok(())
@@ -181,7 +181,7 @@ fn locate_one(acting: &SharedSession, path: &Path) -> Result<LocatedPath, HostEr
     let mut found = locate(acting, &[path.to_string_lossy().into_owned()]);
     found
         .pop()
-        .ok_or_else(|| denied_error(path, "nobody can tell where it leads"))
+        .ok_or_else(|| denied_error(path, "cannot be resolved"))
 }
 
 fn denied_error(path: &Path, why: &str) -> HostError {
@@ -190,5 +190,5 @@ fn denied_error(path: &Path, why: &str) -> HostError {
 
 fn unresolved_error(path: &Path, found: &LocatedPath) -> HostError {
     let why = found.info.reason.as_deref();
-    denied_error(path, why.unwrap_or("nobody can tell where it leads"))
+    denied_error(path, why.unwrap_or("cannot be resolved"))
 }

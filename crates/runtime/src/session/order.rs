@@ -132,7 +132,7 @@ impl EventOrder {
                 request_id, kind, ..
             } => {
                 let asked = turn.and_then(|turn| turn.questions.get(request_id));
-                let asked = asked.ok_or("the question was not put, or is settled")?;
+                let asked = asked.ok_or("the question was not asked, or is settled")?;
                 kind.clone_from(&asked.kind);
                 AS_IS
             }

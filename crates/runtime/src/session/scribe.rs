@@ -91,9 +91,9 @@ impl EventScribe {
     /// Warns once, because an agent that does this does it often.
     fn log_dropped(&mut self, why: &str) {
         if self.told {
-            tracing::debug!(session = %self.session, why, "left out an event of the agent");
+            tracing::debug!(session = %self.session, why, "dropped an event of the agent");
         } else {
-            tracing::warn!(session = %self.session, why, "left out an event of the agent");
+            tracing::warn!(session = %self.session, why, "dropped an event of the agent");
         }
         self.told = true;
     }

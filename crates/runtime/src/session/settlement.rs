@@ -56,7 +56,7 @@ pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> 
     });
     let calls = turn.calls.iter().map(|(id, call)| {
         let (error, category) = match call.parsing {
-            true => ("its arguments never came", ErrorCategory::ParseAborted),
+            true => ("its arguments did not arrive", ErrorCategory::ParseAborted),
             false => how.call_failure("the turn ended before this tool did"),
         };
         let update = ToolCallUpdate::failed(id.clone(), call.tool_name.clone(), error, category);

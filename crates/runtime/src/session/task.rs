@@ -239,7 +239,7 @@ impl SessionTask {
                 Ok(())
             }
             TurnWake::Unanswered(ask) => {
-                let reason = "nobody answered in time".to_owned();
+                let reason = "no answer arrived in time".to_owned();
                 self.answer(&ask, Decision::Unavailable { reason }).await
             }
             TurnWake::HitlOverdue(id) => self.end_hitl(&id, HitlEnd::overdue(), false).await,

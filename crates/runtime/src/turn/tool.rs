@@ -336,7 +336,7 @@ impl ToolHandle {
                 &self.call, act, receipt, refusal, true,
             )),
             None => {
-                let reason = Some("somebody who was asked allowed it".to_owned());
+                let reason = Some("the person who was asked allowed it".to_owned());
                 AgentEvent::PermissionGrant(permission_record(
                     &self.call, act, receipt, reason, true,
                 ))

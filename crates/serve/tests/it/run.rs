@@ -206,7 +206,7 @@ fn stdout_contains_the_output_of_a_command() {
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.answer, "a.txt\n");
     assert!(ran.notes.contains("$ ls"), "{}", ran.notes);
-    assert!(ran.notes.contains("`ls` ended well"), "{}", ran.notes);
+    assert!(ran.notes.contains("`ls` succeeded"), "{}", ran.notes);
     // Longer than the output that a finished call shows.
     let ran = explore(&["/run seq 30000"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
@@ -467,14 +467,14 @@ fn explore_all_uses_workers_that_the_list_hides() {
     let notes = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{notes}");
     assert!(answer.contains("1. `src/a.rs:1`"), "{answer}");
-    let end = "\n\nSearched 3 files in 2 folders and on top.\n";
+    let end = "\n\nSearched 3 files in 2 folders and the top level.\n";
     assert!(answer.ends_with(end), "{answer}");
     for line in [
         "[ ] Search docs/\n",
         "» docs: Search docs/ for \"apple\"  ✓ ",
         "» src: Search src/ for \"apple\"  ✓ ",
-        "» files on top: Search files on top for \"apple\"  ✓ ",
-        "[x] Put the best places together\n",
+        "» top-level files: Search top-level files for \"apple\"  ✓ ",
+        "[x] Merge the best matches\n",
     ] {
         assert_eq!(notes.matches(line).count(), 1, "{line} in:\n{notes}");
     }
@@ -649,7 +649,7 @@ mod interrupted {
                 "⌕ Watch src/**  ✓",
                 "· the agent waits; Ctrl-C ends it",
                 "· changed on disk: src/a.rs",
-                "· reminder: Changed on disk: src/a.rs. Read again what you rely on.",
+                "· reminder: Changed on disk: src/a.rs. Read again the files that you rely on.",
                 "cancelling; Ctrl-C again exits at once",
             ]
         );

@@ -78,7 +78,7 @@ impl OutputFolder {
         let read = tokio::task::spawn_blocking(move || read(&path));
         let read = read.await.unwrap_or_else(|error| Err(error.into()));
         read.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => ToolError::new("no command left an output of this name"),
+            io::ErrorKind::NotFound => ToolError::new("no command stored an output of this name"),
             _ => ToolError::new(format!("the output cannot be read: {error}")),
         })
     }

@@ -16,12 +16,12 @@ pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Val
                 json!({
                     "path": path,
                     "line": integer_schema(u32::MAX, "The first line to show, from 1"),
-                    "lines": integer_schema(read::MAX_LINES, "How many lines to show; 2000 unless said otherwise"),
+                    "lines": integer_schema(read::MAX_LINES, "How many lines to show; 2000 by default"),
                 }),
             ),
         ),
         BuiltinTool::WriteFile => (
-            "Write a text file whole, making it and its folders where they are missing. To change a part of a \
+            "Write a whole text file; create it and its folders if they are missing. To change a part of a \
              file, use edit_file.",
             object_schema(
                 &["path", "content"],
@@ -32,14 +32,14 @@ pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Val
             ),
         ),
         BuiltinTool::EditFile => (
-            "Change a part of a text file: put new_text in the place of old_text, which must stand in the file \
-             exactly once unless replace_all is set; or apply a unified diff given as patch, all of it or \
-             nothing.",
+            "Change a part of a text file: replace old_text, which must occur in the file exactly once \
+             unless replace_all is set, with new_text; or apply a unified diff given as patch, all of \
+             it or nothing.",
             edit_schema(&path),
         ),
         BuiltinTool::RunCommand => (
             "Run a command line with a shell, /bin/sh unless another was chosen, in the working directory and show \
-             what it prints. Of long output the end is shown and the whole is kept in a file, which the result names.",
+             what it prints. The result shows the end of long output and names a file with the whole output.",
             object_schema(
                 &["command"],
                 json!({
@@ -47,18 +47,18 @@ pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Val
                     "shell": string_schema("The id of the shell to run it with, such as bash"),
                     "timeout_ms": integer_schema(
                         command::MAX_TIMEOUT_MS,
-                        "When to end it with all it started; 120000 unless said otherwise",
+                        "Milliseconds after which it and every process it started is ended; 120000 by default",
                     ),
                 }),
             ),
         ),
         BuiltinTool::Search => (
-            "Find the places in the workspace that fit some words best, ranked: definitions first.",
+            "Find the places in the workspace that match some words best, ranked: definitions first.",
             object_schema(
                 &["query"],
                 json!({
                     "query": string_schema("Words, or a question"),
-                    "limit": integer_schema(50, "How many places; 10 unless said otherwise"),
+                    "limit": integer_schema(50, "How many places; 10 by default"),
                 }),
             ),
         ),
@@ -70,30 +70,30 @@ pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Val
             ),
         ),
         BuiltinTool::Glob => (
-            "List the files of the workspace whose paths match a glob such as src/**/*.rs. Hidden and ignored \
-             files are passed over.",
+            "List the files of the workspace whose paths match a glob such as src/**/*.rs. Hidden and \
+             ignored files are skipped.",
             object_schema(
                 &["pattern"],
                 json!({
                     "pattern": string_schema("A path from the working directory with *, ?, [ab], {a,b} and **"),
-                    "limit": integer_schema(list::MAX_MATCHES, "How many files; 200 unless said otherwise"),
+                    "limit": integer_schema(list::MAX_MATCHES, "How many files; 200 by default"),
                 }),
             ),
         ),
         BuiltinTool::ListFiles => (
-            "List what lies directly in a folder; folders end with a slash. Hidden and ignored files are passed \
-             over.",
+            "List the files and folders directly in a folder; folders end with a slash. Hidden and \
+             ignored files are skipped.",
             object_schema(&[], json!({"path": path})),
         ),
         BuiltinTool::Fetch => (
-            "Get a text from a web address with http or https. Redirects to another host are told and not \
-             followed.",
+            "Get a text from a web address with http or https. Redirects to another host are reported \
+             and not followed.",
             object_schema(
                 &["url"],
                 json!({
                     "url": {"type": "string", "pattern": "^https?://",
                         "description": "The address, without a user or a password in it"},
-                    "timeout_ms": integer_schema(fetch::MAX_TIMEOUT_MS, "How long to wait; 30000 unless said otherwise"),
+                    "timeout_ms": integer_schema(fetch::MAX_TIMEOUT_MS, "How many milliseconds to wait; 30000 by default"),
                 }),
             ),
         ),
@@ -126,10 +126,10 @@ fn edit_schema(path: &Value) -> Value {
         &["path"],
         json!({
             "path": path,
-            "old_text": string_schema("What stands there, letter by letter"),
-            "new_text": {"type": "string", "description": "What is to stand there"},
+            "old_text": string_schema("The text to replace, letter by letter"),
+            "new_text": {"type": "string", "description": "The text to write in its place"},
             "replace_all": {"type": "boolean", "description": "Whether to replace every old_text"},
-            "patch": string_schema("A unified diff of this file, with @@ lines that count right"),
+            "patch": string_schema("A unified diff of this file, with correct line counts in its @@ lines"),
         }),
     );
     schema["dependentRequired"] = json!({

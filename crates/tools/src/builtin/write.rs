@@ -30,7 +30,7 @@ impl From<FileChange> for ToolOutput {
         let mut content = vec![written.diff];
         if written.otherwise {
             content.push(ToolContent::text(
-                "The client saved it otherwise than it was given; the change shows what is there now.\n",
+                "The client saved a different text; the change shows the saved text.\n",
             ));
         }
         Self {
@@ -73,7 +73,7 @@ pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<FileChange, 
 }
 
 /// The error for arguments that do not describe a change.
-pub(super) const NOT_A_FILE: &str = "the arguments are not those of a file";
+pub(super) const NOT_A_FILE: &str = "the arguments do not describe a file";
 
 /// Computes the new text of a file from the arguments and its current text, if the file exists.
 type NewTextFn = fn(&Value, Option<&str>) -> Result<String, ToolError>;

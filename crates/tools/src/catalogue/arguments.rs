@@ -136,7 +136,7 @@ fn list_arguments(schema: &Value) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!("; there are {}", names.join(", "))
+    format!("; known arguments: {}", names.join(", "))
 }
 
 /// Formats a position in the arguments as code does: `edits[0].old_text`.

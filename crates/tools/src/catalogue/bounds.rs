@@ -32,7 +32,7 @@ const AT_WORK: usize = 256;
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const ELSEWHERE: &str = "it refers to a schema elsewhere, which is not fetched";
-const TOO_MUCH: &str = "it would take too long to hold them against the tool's schema";
+const TOO_MUCH: &str = "checking them against the tool's schema would take too long";
 
 /// Checks that a schema can be compiled; the error states why not.
 pub(super) fn check_schema(schema: &Value) -> Result<(), String> {
@@ -50,12 +50,12 @@ pub(super) fn check_schema(schema: &Value) -> Result<(), String> {
     };
     walk.scan(schema);
     if walk.nodes > SCHEMA_NODES {
-        return Err(format!("it is made of more than {SCHEMA_NODES} values"));
+        return Err(format!("it has more than {SCHEMA_NODES} values"));
     }
     // These keywords can change the target of a reference.
     if let (true, Some(keyword)) = (walk.refers, walk.renames) {
         return Err(format!(
-            "it gives names by `{keyword}`; refer by `#/$defs/NAME` instead"
+            "it defines names with `{keyword}`; refer to `#/$defs/NAME` instead"
         ));
     }
     let mut expansion = SchemaExpansion {
@@ -65,7 +65,7 @@ pub(super) fn check_schema(schema: &Value) -> Result<(), String> {
     };
     if expansion.measure(schema)?.nodes > EXPANDED {
         return Err(format!(
-            "its references make more than {EXPANDED} values of it"
+            "its references expand it to more than {EXPANDED} values"
         ));
     }
     Ok(())
@@ -180,7 +180,7 @@ impl SchemaExpansion<'_> {
 }
 
 fn too_many_links() -> String {
-    format!("more than {LINKS} references lead on from one another")
+    format!("it has a chain of more than {LINKS} references")
 }
 
 /// Counts the most steps that a validator could take.

@@ -139,11 +139,11 @@ impl Catalogue {
         let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
         let near = similar_names(name, &names);
         let hint = match near[..] {
-            [] => format!("there are {} others", names.len()),
-            [one] => format!("near is {one}"),
-            _ => format!("near are {}", near.join(", ")),
+            [] => format!("{} other tools exist", names.len()),
+            [one] => format!("did you mean {one}?"),
+            _ => format!("similar names: {}", near.join(", ")),
         };
-        ToolError::new(format_args!("there is no tool {name:?}; {hint}"))
+        ToolError::new(format_args!("unknown tool {name:?}; {hint}"))
     }
 
     fn find(&self, name: &str) -> Option<&Arc<CatalogueTool>> {

@@ -114,11 +114,11 @@ fn an_unknown_name_suggests_similar_names() {
     let names = ["read_file", "write_file", "run_command", "fetch"];
     let catalogue = Catalogue::new(names.map(|name| tool(name, ToolSource::Builtin)));
     let told = |name: &str| catalogue.check(name, &json!({})).unwrap_err().message;
-    expect![[r#"there is no tool "readfile"; near are read_file, write_file"#]]
+    expect![[r#"unknown tool "readfile"; similar names: read_file, write_file"#]]
         .assert_eq(&told("readfile"));
-    expect![[r#"there is no tool "_file"; near are read_file, write_file"#]]
+    expect![[r#"unknown tool "_file"; similar names: read_file, write_file"#]]
         .assert_eq(&told("_file"));
-    expect![[r#"there is no tool "zzz"; there are 4 others"#]].assert_eq(&told("zzz"));
+    expect![[r#"unknown tool "zzz"; 4 other tools exist"#]].assert_eq(&told("zzz"));
 }
 
 fn check(schema: Value, arguments: Value, expected: &Expect) {
@@ -180,7 +180,7 @@ fn an_error_describes_how_to_correct_the_arguments() {
     on(
         json!({"pth": "a", "path": "b"}),
         &expect![
-            "the arguments of t do not fit: `pth` is not expected; there are `edits`, `line`, `mode`, `path`"
+            "the arguments of t do not fit: `pth` is not expected; known arguments: `edits`, `line`, `mode`, `path`"
         ],
     );
     on(
@@ -272,7 +272,7 @@ fn a_chain_of_references_does_not_exhaust_the_stack() {
         json!({"$defs": defs, "$ref": "#/$defs/a0"}),
         json!({}),
         &expect![
-            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: more than 64 references lead on from one another"
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it has a chain of more than 64 references"
         ],
     );
 }
@@ -293,14 +293,14 @@ fn references_that_expand_exponentially_are_rejected() {
         tower(|it| it, json!({"type": "object"})),
         json!({}),
         &expect![
-            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references make more than 100000 values of it"
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references expand it to more than 100000 values"
         ],
     );
     check(
         tower(|it| json!({"properties": {"a": it}}), json!({})),
         json!({}),
         &expect![
-            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references make more than 100000 values of it"
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: its references expand it to more than 100000 values"
         ],
     );
 }
@@ -318,7 +318,7 @@ fn a_recursive_schema_is_rejected_when_validation_costs_too_much() {
         twice,
         nested(60),
         &expect![
-            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+            "the arguments of t do not fit: checking them against the tool's schema would take too long"
         ],
     );
     let left_over = |depth: usize| {
@@ -332,21 +332,21 @@ fn a_recursive_schema_is_rejected_when_validation_costs_too_much() {
         left_over(16),
         json!({"a": 1}),
         &expect![
-            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+            "the arguments of t do not fit: checking them against the tool's schema would take too long"
         ],
     );
     check(
         json!({"$ref": "#"}),
         json!({}),
         &expect![
-            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+            "the arguments of t do not fit: checking them against the tool's schema would take too long"
         ],
     );
     check(
         json!({"allOf": [{"anyOf": [{"$ref": "#/allOf/0"}]}]}),
         json!({}),
         &expect![
-            "the arguments of t do not fit: it would take too long to hold them against the tool's schema"
+            "the arguments of t do not fit: checking them against the tool's schema would take too long"
         ],
     );
 }
@@ -404,7 +404,7 @@ fn schemas_and_arguments_above_a_limit_are_rejected() {
         json!({"enum": vec![0; 30_000]}),
         json!({}),
         &expect![
-            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it is made of more than 20000 values"
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it has more than 20000 values"
         ],
     );
     check(
@@ -421,7 +421,7 @@ fn schemas_and_arguments_above_a_limit_are_rejected() {
         json!({"$defs": {"a": {"$anchor": "x"}}, "$ref": "#x"}),
         json!({}),
         &expect![
-            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it gives names by `$anchor`; refer by `#/$defs/NAME` instead"
+            "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it defines names with `$anchor`; refer to `#/$defs/NAME` instead"
         ],
     );
     // A property may have the name of a keyword.

@@ -126,7 +126,7 @@ fn start(
     if !spec.cwd.is_dir() {
         let cwd = spec.cwd.display();
         return Err(HostError::Failed(format!(
-            "{cwd}: there is no such directory to run in"
+            "{cwd}: the working directory does not exist"
         )));
     }
     let mut command = Command::new(&spec.program);

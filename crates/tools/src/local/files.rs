@@ -65,7 +65,7 @@ fn read_text(place: &RootedPath) -> Result<String, FileError> {
 fn write_text(place: &RootedPath, text: &str) -> Result<(), FileError> {
     // The policy checks this too; here it applies to every caller.
     if place.inside.iter().any(is_protected_name) {
-        return Err(FileError::Refused("this is never written".to_owned()));
+        return Err(FileError::Refused("this file is never written".to_owned()));
     }
     let (folder, name) = open_parent(place, MissingFolders::IsMade)?;
     let permissions = match folder.symlink_metadata(name) {
@@ -225,9 +225,7 @@ impl FileError {
         HostError::Failed(match self {
             Self::Refused(what) => format!("{path}: {what}"),
             Self::Swapped => {
-                format!(
-                    "{path}: a link took its place; it changed while the permission was pending"
-                )
+                format!("{path}: a link replaced it; it changed while the permission was pending")
             }
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::NotFound => format!("{path}: there is no such file"),
@@ -246,7 +244,7 @@ fn directory_error() -> FileError {
 fn too_large_error() -> FileError {
     let limit = MAX_READ / (1024 * 1024);
     FileError::Refused(format!(
-        "the file is larger than {limit} MiB, which is the most that is read"
+        "the file is larger than {limit} MiB, which is the limit"
     ))
 }
 

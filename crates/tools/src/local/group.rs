@@ -44,7 +44,7 @@ impl ProcessGroups {
         // Locked while the command starts: `end_all` must not miss it.
         let mut live = lock(&self.live);
         if live.closed {
-            return Err(io::Error::other("this process is going down"));
+            return Err(io::Error::other("this process is shutting down"));
         }
         let child = command.spawn()?;
         let id = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -89,7 +89,7 @@ impl ProcessGroup {
                 return Ok(status);
             }
             if children.recv().await.is_none() {
-                return Err(io::Error::other("this process is going down"));
+                return Err(io::Error::other("this process is shutting down"));
             }
         }
     }

@@ -7,27 +7,29 @@ use std::time::Duration;
 pub(super) enum McpConnectionError {
     #[error("this agent speaks stdio and streamable HTTP, not {0}")]
     Unsupported(&'static str),
-    #[error("the program `{0}` was not found; it has to be installed and on the PATH")]
+    #[error("the program `{0}` was not found; install it and add its folder to the PATH")]
     NotFound(String),
     #[error("the program `{0}` may not be run: permission denied")]
     NotAllowed(String),
     #[error("the program `{program}` did not start: {error}")]
     NotStarted { program: String, error: String },
-    #[error("there is no directory `{0}` to run it in")]
+    #[error("the working directory `{0}` does not exist")]
     NoDirectory(String),
-    #[error("its address is no URL that begins with http:// or https://")]
+    #[error("its address is not a URL that begins with http:// or https://")]
     BadUrl,
     #[error("the header `{0}` cannot be sent: its name or its value is not valid in HTTP")]
     BadHeader(String),
-    #[error("there is no HTTP client: {0}")]
+    #[error("could not create an HTTP client: {0}")]
     NoClient(String),
-    #[error("it does not let us in: HTTP 401 or 403; its headers have to carry what it asks for")]
+    #[error(
+        "it denied access with HTTP 401 or 403; add the credentials that it requires to its headers"
+    )]
     Forbidden,
     #[error("a request to it failed: {0}")]
     Unreachable(String),
     #[error("it was not ready within {} s", .0.as_secs())]
     Late(Duration),
-    #[error("it refused: {0}")]
+    #[error("it returned an error: {0}")]
     Refused(String),
     #[error("{0}")]
     Ended(String),

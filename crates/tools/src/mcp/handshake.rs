@@ -50,7 +50,7 @@ impl McpSessionRoot {
             match wire.receive().await.map_err(McpConnectionError::Ended)? {
                 JsonRpcMessage::Response(response) => {
                     let ServerResult::InitializeResult(result) = response.result else {
-                        let why = "it answered `initialize` with something else";
+                        let why = "its answer to `initialize` has the wrong type";
                         return Err(McpConnectionError::Ended(why.to_owned()));
                     };
                     break result.capabilities.tools.is_some();

@@ -158,7 +158,7 @@ async fn carry(
                 Some(LinkMessage::Abandoned(id)) => if waiting.remove(&id).is_some() {
                     sending.push(tag_send(SentMessage::Notice, wire.send(cancelled_notification(id))));
                 },
-                None => return "nobody needs it any more".to_owned(),
+                None => return "the agent no longer uses it".to_owned(),
             },
             message = wire.receive(), if replies < MOST_REPLIES => match message {
                 Ok(JsonRpcMessage::Response(response)) => {

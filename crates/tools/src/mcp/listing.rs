@@ -52,7 +52,7 @@ pub(super) async fn list_tools(
         let page = match answer {
             Ok(ServerResult::ListToolsResult(page)) => page,
             Ok(_) => {
-                let why = "it answered `tools/list` with something else";
+                let why = "its answer to `tools/list` has the wrong type";
                 return Err(McpConnectionError::Ended(why.to_owned()));
             }
             Err(McpRequestError::Refused(error)) => {
@@ -60,7 +60,7 @@ pub(super) async fn list_tools(
             }
             Err(McpRequestError::NotSent(why)) => return Err(McpConnectionError::Unreachable(why)),
             Err(McpRequestError::Gone) => {
-                return Err(McpConnectionError::Ended("it went away".to_owned()));
+                return Err(McpConnectionError::Ended("it disconnected".to_owned()));
             }
         };
         for tool in page.tools {

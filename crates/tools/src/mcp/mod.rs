@@ -119,7 +119,7 @@ impl SessionMcpServers {
     pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
         let catalogue = self.book.catalogue();
         let Some(entry) = catalogue.get(tool) else {
-            let message = format!("there is no tool `{tool}` of an MCP server");
+            let message = format!("unknown tool `{tool}` of an MCP server");
             return Err(ToolError::new(message));
         };
         let mut params = CallToolRequestParams::new(entry.tool.clone());
@@ -127,7 +127,7 @@ impl SessionMcpServers {
             Value::Object(args) => Some(args),
             Value::Null => None,
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                let message = format!("the arguments of `{tool}` have to be a JSON object");
+                let message = format!("the arguments of `{tool}` must be a JSON object");
                 return Err(ToolError::with_category(
                     ErrorCategory::SchemaValidation,
                     message,
@@ -152,13 +152,11 @@ impl SessionMcpServers {
             Ok(ServerResult::CallToolResult(result)) => {
                 output::convert_result(server, result, &secrets)
             }
-            Ok(_) => Err(told(
-                "it answered with something that is no result of a tool",
-            )),
+            Ok(_) => Err(told("its answer is not a tool result")),
             Err(McpRequestError::Refused(error)) => Err(told(&error.message)),
             Err(McpRequestError::NotSent(why)) => Err(told(&why)),
             Err(McpRequestError::Gone) => Err(told(
-                "it went away during the call, which may have had its effect",
+                "it disconnected during the call, which may have had effects",
             )),
         }
     }
@@ -190,9 +188,9 @@ impl SessionMcpServers {
         match timeout(wait, self.wait_for_link(server)).await {
             Ok(link) => link,
             Err(_) => {
-                let mut what = "it is not there; it is being tried again".to_owned();
+                let mut what = "it is not connected; the agent is trying to reconnect".to_owned();
                 if let McpAvailability::Coming(Some(error)) = self.book.availability(server) {
-                    what = format!("{what}. Its last trouble: {error}");
+                    what = format!("{what}. Its last error: {error}");
                 }
                 Err(failure(server, &what))
             }

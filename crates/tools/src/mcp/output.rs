@@ -32,14 +32,14 @@ pub(super) fn convert_result(
     let given = result.content.into_iter().take(MOST_BLOCKS);
     let mut blocks: Vec<_> = given.map(|block| room.fit(block)).collect();
     if more {
-        blocks.push(ContentBlock::text("[there is more, which is not shown]"));
+        blocks.push(ContentBlock::text("[the rest is not shown]"));
     }
     let text = harn_model::plain_text(&blocks);
     if failed {
         let text = match (text.is_empty(), &structured) {
             (false, _) => text,
             (true, Some(value)) => value.to_string(),
-            (true, None) => "the tool failed and does not say why".to_owned(),
+            (true, None) => "the tool failed without giving a reason".to_owned(),
         };
         let text = cut(secrets.redact(&text), LONGEST_ERROR);
         return Err(failure(server, &text));
@@ -85,12 +85,12 @@ impl OutputBudget {
             Given::Text(text) => ContentBlock::text(self.take_text(text.text)),
             Given::Image(image) => ContentBlock::Image {
                 mime_type: image.mime_type,
-                data: self.take_data("a picture", image.data)?,
+                data: self.take_data("an image", image.data)?,
                 uri: None,
             },
             Given::Audio(audio) => ContentBlock::Audio {
                 mime_type: audio.mime_type,
-                data: self.take_data("a sound", audio.data)?,
+                data: self.take_data("an audio clip", audio.data)?,
             },
             Given::Resource(resource) => match resource.resource {
                 ResourceContents::TextResourceContents {
@@ -118,7 +118,7 @@ impl OutputBudget {
                         blob,
                     })
                 }
-                _ => ContentBlock::text("[a resource this agent does not know]"),
+                _ => ContentBlock::text("[a resource of an unknown type]"),
             },
             Given::ResourceLink(link) => ContentBlock::ResourceLink(ResourceLink {
                 uri: self.take_text(link.uri),
@@ -129,7 +129,7 @@ impl OutputBudget {
                 size: link.size.and_then(|size| size.try_into().ok()),
             }),
             // The enum is rmcp's and may grow.
-            _ => ContentBlock::text("[something this agent does not know]"),
+            _ => ContentBlock::text("[content of an unknown type]"),
         })
     }
 

@@ -87,7 +87,7 @@ impl McpPipe {
                 Err(_) => {
                     self.stray += 1;
                     if self.stray > MOST_STRAY {
-                        return Err("what it prints to stdout is not MCP".to_owned());
+                        return Err("its output on stdout is not MCP".to_owned());
                     }
                 }
             }

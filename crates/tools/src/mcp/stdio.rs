@@ -161,7 +161,7 @@ async fn read_stderr(
             if logged < MOST_LOGGED {
                 tracing::debug!(server, "stderr: {text}");
             } else if logged == MOST_LOGGED {
-                tracing::debug!(server, "stderr: there is more, which is not logged");
+                tracing::debug!(server, "stderr: the rest is not logged");
             }
             logged += 1;
             let mut said = lock(&said);

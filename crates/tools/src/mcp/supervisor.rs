@@ -166,8 +166,12 @@ impl McpSupervisor {
 
     fn set_ready(&self, link: &McpLink, listed: ToolListing) {
         let ToolListing { tools, cut } = listed;
-        let error =
-            cut.then(|| format!("it has more tools than the {} that are used", tools.len()));
+        let error = cut.then(|| {
+            format!(
+                "it has too many tools; only the first {} are used",
+                tools.len()
+            )
+        });
         self.book.update(&self.ticket, |page| {
             page.state = McpState::Ready;
             page.link = Some(link.clone());

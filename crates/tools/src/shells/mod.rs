@@ -23,7 +23,7 @@ use harn_runtime::ToolError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellError {
     /// No shell has this id.
-    #[error("there is no shell {given:?}; there are {known}")]
+    #[error("unknown shell {given:?}; known shells: {known}")]
     Unknown {
         /// The requested id.
         given: String,

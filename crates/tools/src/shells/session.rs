@@ -119,13 +119,13 @@ impl SessionShells {
         let name = format!("{CAPABILITY}.{operation}");
         let answer = cx.host().inquire(&name, args).await;
         let answer = answer.and_then(|answer| {
-            let misfit = |_| HostError::Host("an answer of another shape".to_owned());
+            let misfit = |_| HostError::Host("an answer of an unknown form".to_owned());
             serde_json::from_value(answer).map_err(misfit)
         });
         match answer {
             Ok(answer) => Some(answer),
             Err(error) => {
-                tracing::warn!(%error, operation, "the host's shells are not to be had; using this machine's");
+                tracing::warn!(%error, operation, "the host's shells are not available; using this machine's");
                 self.store_capabilities(cx, HostCapabilities::default());
                 None
             }
@@ -147,7 +147,7 @@ impl SessionShells {
         let told = match told.await {
             Ok(told) => told,
             Err(error) => {
-                tracing::warn!(%error, "the host does not say what it can do");
+                tracing::warn!(%error, "the host did not return its capabilities");
                 HostCapabilities::default()
             }
         };
@@ -190,8 +190,7 @@ async fn send_choice(
     // The permission answer may have replaced the arguments.
     let args = call.input().clone();
     let told = call.run(|host| host.call(OPERATION, args)).await;
-    let misfit =
-        |_| ShellError::Host("the host answered with something else than a shell".to_owned());
+    let misfit = |_| ShellError::Host("the host's answer is not a shell".to_owned());
     serde_json::from_value(told.map_err(refused)?).map_err(misfit)
 }
 

@@ -216,7 +216,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         None => "it is empty".to_owned(),
         Some(first) if !first.is_alphanumeric() => format!("it begins with {first:?}"),
         Some(_) => match name.chars().find(|c| !ok(*c)) {
-            Some(c) => format!("it holds {c:?}"),
+            Some(c) => format!("it contains {c:?}"),
             None if name.chars().count() > LONGEST_NAME => {
                 format!("it is longer than {LONGEST_NAME} characters")
             }
@@ -245,13 +245,13 @@ mod tests {
         }
         for (name, why) in [
             ("", "it is empty"),
-            ("a b", "it holds ' '"),
-            ("a/b", "it holds '/'"),
-            ("a:b", "it holds ':'"),
+            ("a b", "it contains ' '"),
+            ("a/b", "it contains '/'"),
+            ("a:b", "it contains ':'"),
             ("-a", "it begins with '-'"),
             (".a", "it begins with '.'"),
-            ("a\n", "it holds '\\n'"),
-            ("a\u{202e}", "it holds '\\u{202e}'"),
+            ("a\n", "it contains '\\n'"),
+            ("a\u{202e}", "it contains '\\u{202e}'"),
             (&"x".repeat(65), "it is longer than 64 characters"),
         ] {
             let error = check_name(name).unwrap_err();

@@ -115,7 +115,7 @@ impl CardReader {
         }
         let told = |problem: &SkillProblem| problem.message.starts_with("short ");
         if self.card.short.is_empty() && !self.problems.iter().any(told) {
-            let wrong = "short is required: one line that says what the skill is for";
+            let wrong = "short is required: one line that describes the purpose of the skill";
             // The line of the opening fence, as no other line is at fault.
             self.add_problem(self.before, ProblemSeverity::Error, wrong.to_owned());
         }
@@ -126,7 +126,7 @@ impl CardReader {
         for entry in entries {
             if !entry.key_is_text {
                 let wrong = format!(
-                    "a key must be text, not {}; put it in quotes if it is meant so",
+                    "a key must be text, not {}; put it in quotes if it is text",
                     entry.key
                 );
                 self.add_error(YamlFault::new(entry.key_at, wrong));
@@ -157,7 +157,8 @@ impl CardReader {
             "short" => {
                 let short = read_text(value, key)?;
                 if short.trim().is_empty() {
-                    let wrong = "short must not be empty: say in one line what the skill is for";
+                    let wrong =
+                        "short must not be empty: describe the purpose of the skill in one line";
                     return Err(YamlFault::new(value.at, wrong));
                 }
                 card.short = first_line(&short);
@@ -248,7 +249,10 @@ fn read_hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
             }
         };
         if slot.is_some() {
-            let wrong = format!("{} says in a hook what is said already", entry.key);
+            let wrong = format!(
+                "{} sets a field of a hook that is set already; remove one of them",
+                entry.key
+            );
             return Err(YamlFault::new(entry.key_at, wrong));
         }
         *slot = Some(read_nonempty_text(&entry.value, &entry.key)?);

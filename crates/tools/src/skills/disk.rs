@@ -87,7 +87,7 @@ impl ReadBoundary {
         // One byte above the limit is enough to detect a file that is too large.
         file.take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
-            return Err(io::Error::other("it holds more than 1 MiB"));
+            return Err(io::Error::other("it is larger than 1 MiB"));
         }
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;

@@ -8,7 +8,7 @@ use harn_runtime::{AgentError, HostError};
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// No skill has this id.
-    #[error("there is no skill {id:?}; {}", list_known(.names))]
+    #[error("unknown skill {id:?}; {}", list_known(.names))]
     Unknown {
         /// The requested id.
         id: String,
@@ -21,7 +21,7 @@ pub enum SkillError {
     )]
     NotForModels(String),
     /// The skill is not a slash command.
-    #[error("the skill {0:?} is no slash command (user_invocable: false)")]
+    #[error("the skill {0:?} is not a slash command (user_invocable: false)")]
     NotForUsers(String),
     /// The skill is not active.
     #[error("the skill {0:?} is not active")]
@@ -38,7 +38,7 @@ pub enum SkillError {
         source: io::Error,
     },
     /// The host did not return the skill.
-    #[error("the host did not hand over the skill {id:?}: {source}")]
+    #[error("the host did not return the skill {id:?}: {source}")]
     Host {
         /// The id of the skill.
         id: String,
@@ -46,7 +46,7 @@ pub enum SkillError {
         source: HostError,
     },
     /// The host returned an invalid skill.
-    #[error("the host's skill {id:?} is refused: {reason}")]
+    #[error("the host's skill {id:?} is rejected: {reason}")]
     Refused {
         /// The id of the skill.
         id: String,
@@ -61,11 +61,14 @@ pub enum SkillError {
 fn list_known(names: &[String]) -> String {
     const SHOWN: usize = 20;
     match names.len() {
-        0 => "there are none".to_owned(),
+        0 => "no skills are known".to_owned(),
         count if count > SHOWN => {
             let more = count - SHOWN;
-            format!("there are {} and {more} more", names[..SHOWN].join(", "))
+            format!(
+                "known skills: {} and {more} more",
+                names[..SHOWN].join(", ")
+            )
         }
-        _ => format!("there are {}", names.join(", ")),
+        _ => format!("known skills: {}", names.join(", ")),
     }
 }

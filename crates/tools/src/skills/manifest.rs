@@ -172,7 +172,8 @@ impl ManifestReader<'_> {
                 Some(layer) => layers.push(layer),
                 None => {
                     let known = SkillLayer::ALL.map(SkillLayer::as_str).join(", ");
-                    let wrong = format!("{:?} is no layer; they are {known}", name.get_ref());
+                    let wrong =
+                        format!("unknown layer {:?}; known layers: {known}", name.get_ref());
                     self.add_problem(name.span().start, ProblemSeverity::Warning, &wrong);
                 }
             }
@@ -198,7 +199,7 @@ impl ManifestReader<'_> {
         let wrong = if given.trim().is_empty() {
             "a path must not be empty; . is this folder".to_owned()
         } else if starred {
-            format!("{given:?}: a `*` may stand for the last folder of a path, and nowhere else")
+            format!("{given:?}: a `*` may only replace the last folder of a path")
         } else if !folder.starts_with(self.root) {
             let root = self.root.display();
             format!(
@@ -305,12 +306,12 @@ mod tests {
             expect![[r#"
                 cli env project manifest user package system host
                 /ws/pkg/harn.toml:3: error: "../.." leads out of the workspace /ws; name such a folder with --skill-dir
-                /ws/pkg/harn.toml:4: error: "a/*/b": a `*` may stand for the last folder of a path, and nowhere else
-                /ws/pkg/harn.toml:5: error: "x*": a `*` may stand for the last folder of a path, and nowhere else
+                /ws/pkg/harn.toml:4: error: "a/*/b": a `*` may only replace the last folder of a path
+                /ws/pkg/harn.toml:5: error: "x*": a `*` may only replace the last folder of a path
                 /ws/pkg/harn.toml:6: error: "/etc" leads out of the workspace /ws; name such a folder with --skill-dir
                 /ws/pkg/harn.toml:7: error: a path must not be empty; . is this folder
-                /ws/pkg/harn.toml:12: error: namespace: the name "a b" cannot be a slash command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
-                /ws/pkg/harn.toml:9: warning: "mine" is no layer; they are cli, env, project, manifest, user, package, system, host
+                /ws/pkg/harn.toml:12: error: namespace: the name "a b" cannot be a slash command: it contains ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
+                /ws/pkg/harn.toml:9: warning: unknown layer "mine"; known layers: cli, env, project, manifest, user, package, system, host
             "#]],
         );
         check(

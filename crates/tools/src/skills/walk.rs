@@ -182,7 +182,7 @@ impl<'m> SkillPass<'m> {
     fn read_named(&mut self, shelf: &SkillFolderRole, folders: &[PathBuf], by: &str) {
         for folder in folders {
             if !folder.is_dir() {
-                let wrong = format!("{by} names a folder that is not there");
+                let wrong = format!("{by} names a folder that does not exist");
                 self.add_problem(SkillProblem::warning(folder, wrong));
             }
             self.read_folder(shelf, folder);
@@ -217,7 +217,9 @@ impl<'m> SkillPass<'m> {
 
     fn read_packages(&mut self, shelf: &SkillFolderRole, folder: &Path, depth: usize) {
         if self.packages == MAX_FOLDERS || depth > MAX_DEPTH {
-            let wrong = format!("packages lie too deep, or are more than {MAX_FOLDERS} folders");
+            let wrong = format!(
+                "packages are nested too deep, or there are more than {MAX_FOLDERS} folders"
+            );
             let told = SkillProblem::warning(folder, wrong);
             if !self.walked.found.problems.contains(&told) {
                 self.add_problem(told);

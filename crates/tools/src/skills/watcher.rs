@@ -66,7 +66,7 @@ impl SkillWatcher {
                 && matches!(error.kind, notify::ErrorKind::MaxFilesWatch)
             {
                 tracing::warn!(
-                    "the system watches no more folders: changed skills are seen at the next turn"
+                    "the system cannot watch more folders: changed skills are read at the next turn"
                 );
                 break;
             }
@@ -108,7 +108,7 @@ impl SkillWatcher {
         *eyes = match RecommendedWatcher::new(listener, Config::default()) {
             Ok(watcher) => WatcherState::Open(watcher),
             Err(error) => {
-                tracing::warn!("changed skills are seen at the next turn only: {error}");
+                tracing::warn!("changed skills are read only at the next turn: {error}");
                 WatcherState::Blind
             }
         };

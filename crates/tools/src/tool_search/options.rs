@@ -62,7 +62,7 @@ pub enum ToolSearchError {
     #[error("tool_search must be true, false, \"bm25\", \"regex\", \"hybrid\" or a table, not {0}")]
     Form(&'static str),
     /// No ranking has this name.
-    #[error("there is no tool search {0:?}; there are bm25, regex and hybrid")]
+    #[error("unknown tool search {0:?}; use bm25, regex or hybrid")]
     Ranking(String),
     /// The table is invalid.
     #[error("tool_search: {0}")]

@@ -71,7 +71,7 @@ impl ToolIndex {
             ToolRanking::Regex => match self.score_by_pattern(query) {
                 Ok(found) => found,
                 Err(error) => {
-                    let bad = format!("the query is no regular expression: {error}");
+                    let bad = format!("the query is not a regular expression: {error}");
                     return ToolSearchOutcome::without_results(bad);
                 }
             },

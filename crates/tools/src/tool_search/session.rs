@@ -151,8 +151,8 @@ impl ToolSearch {
         let state = lock(&self.state);
         let index = state.index.as_ref()?;
         let mut description = format!(
-            "Finds tools by what they do. {} more tools are there than you see; those it finds can be \
-             called from the next step on.",
+            "Finds tools by what they do. {} more tools exist than you see; you can call those it finds \
+             from the next step on.",
             index.names().len()
         );
         if self.options.include_stub_listing {
@@ -184,7 +184,9 @@ impl ToolSearch {
         args: Value,
     ) -> Result<ToolOutput, ToolError> {
         let Some(index) = lock(&self.state).index.clone() else {
-            return Err(ToolError::new("every tool is there; none has to be found"));
+            return Err(ToolError::new(
+                "every tool is available already; no search is needed",
+            ));
         };
         let misfit = |e: serde_json::Error| ToolError {
             message: format!("the arguments must be {{\"query\": \"…\"}}: {e}"),

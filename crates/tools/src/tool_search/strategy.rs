@@ -99,7 +99,7 @@ impl ToolSearchOutcome {
     }
 
     pub(super) fn blank_query() -> Self {
-        Self::without_results("the query is blank; say in a few words what the tool should do")
+        Self::without_results("the query is blank; describe in a few words what the tool should do")
     }
 
     /// Removes unknown and repeated names, and truncates the list.
@@ -121,7 +121,7 @@ fn read_answer(answer: Value, outermost: bool) -> Result<ToolSearchOutcome, Stri
         }),
         Value::String(text) if outermost => match serde_json::from_str(&text) {
             Ok(answer) => read_answer(answer, false),
-            Err(error) => Err(format!("its text is no JSON: {error}")),
+            Err(error) => Err(format!("its text is not JSON: {error}")),
         },
         Value::Object(mut members) => {
             let diagnostic = match members.remove("diagnostic") {

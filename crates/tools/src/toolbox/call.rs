@@ -111,7 +111,7 @@ impl Toolbox {
         let active = active.filter(|skill| skill.restricts_tools());
         let names: Vec<_> = active.map(|skill| skill.id.clone()).collect();
         let message = format!(
-            "{} is not among the tools that active skills leave in reach; end {} to have it",
+            "active skills do not allow {}; end {} to use it",
             tool.name,
             names.join(", ")
         );
@@ -146,7 +146,7 @@ async fn check(catalogue: &Arc<Catalogue>, name: &str, arguments: &Value) -> Res
     let (catalogue, name, arguments) = (catalogue.clone(), name.to_owned(), arguments.clone());
     let checked = tokio::task::spawn_blocking(move || catalogue.check(&name, &arguments));
     checked.await.unwrap_or_else(|_| {
-        let message = "its arguments could not be held against its schema";
+        let message = "its arguments could not be checked against its schema";
         Err(ToolError::new(message))
     })
 }

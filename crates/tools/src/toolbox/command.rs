@@ -21,7 +21,7 @@ pub(super) fn commands(servers: &ServerPart) -> Vec<SlashCommand> {
     }
     vec![SlashCommand {
         name: NAME.to_owned(),
-        description: "Show the MCP servers of this session and how they stand".to_owned(),
+        description: "Show the MCP servers of this session and their state".to_owned(),
         input: None,
     }]
 }
@@ -98,7 +98,7 @@ fn state_name(state: McpState) -> &'static str {
     match state {
         McpState::Connecting => "connecting",
         McpState::Ready => "ready",
-        McpState::Failed => "failed, and tried again",
+        McpState::Failed => "failed, retrying",
         McpState::GivenUp => "given up",
     }
 }
@@ -119,7 +119,7 @@ mod tests {
         };
         let servers = [
             server("files", McpState::Ready, Some(14), None),
-            server("issues", McpState::Failed, None, Some("it went away")),
+            server("issues", McpState::Failed, None, Some("it disconnected")),
             server("one", McpState::Ready, Some(1), None),
         ];
         let tool = ToolSpec {
@@ -132,7 +132,7 @@ mod tests {
         };
         expect![[r#"
             - `files`: ready, 14 tools
-            - `issues`: failed, and tried again; it went away
+            - `issues`: failed, retrying; it disconnected
             - `one`: ready, 1 tool
               - `mcp__one__add`
         "#]]

@@ -65,8 +65,7 @@ impl HostPart {
             Err(error) => (Vec::new(), Some(error)),
         };
         seen.tools = tools.into_iter().map(to_spec).collect();
-        let warning = failed
-            .map(|error| format!("the host's tools cannot be had, so there are none: {error}"));
+        let warning = failed.map(|error| format!("the host's tools are not available: {error}"));
         let told = std::mem::replace(&mut seen.warned, warning.clone());
         Ok(warning
             .filter(|_| told != seen.warned)

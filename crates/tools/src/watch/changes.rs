@@ -19,7 +19,7 @@ pub(super) const MAX_PATHS: usize = 1024;
 const MAX_TROUBLES: usize = 8;
 
 const MISSED: &str =
-    "more changed than could be followed, and some changes were missed; look at the files again";
+    "too many files changed at once, and some changes were missed; read the files again";
 
 /// Changes since they were last taken. Paths are relative to the root.
 #[derive(Debug, Default)]

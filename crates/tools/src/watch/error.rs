@@ -53,8 +53,9 @@ pub enum WatchError {
     },
     /// The system's limit for watched folders is reached.
     #[error(
-        "there are {folders} folders to watch, and the system let only {watched} be watched; name fewer in the glob, \
-         have `.gitignore` pass over some, or raise the limit (on Linux: `sysctl fs.inotify.max_user_watches`)"
+        "there are {folders} folders to watch, but the system can watch only {watched}; name fewer in \
+         the glob, exclude some with `.gitignore`, or raise the limit (on Linux: `sysctl \
+         fs.inotify.max_user_watches`)"
     )]
     TooManyFolders {
         /// The number of folders to watch.
@@ -83,10 +84,10 @@ pub(super) fn describe(error: &notify::Error) -> String {
             Some(code) => io::Error::from_raw_os_error(code).to_string(),
             None => error.kind().to_string(),
         },
-        ErrorKind::Generic(_) => "it gave no reason that can be told".to_owned(),
-        ErrorKind::PathNotFound => "something is gone".to_owned(),
-        ErrorKind::WatchNotFound => "something is no longer watched".to_owned(),
-        ErrorKind::InvalidConfig(_) => "it cannot be set up like this".to_owned(),
-        ErrorKind::MaxFilesWatch => "it can watch no more folders".to_owned(),
+        ErrorKind::Generic(_) => "it gave no reason that can be shown".to_owned(),
+        ErrorKind::PathNotFound => "a path does not exist".to_owned(),
+        ErrorKind::WatchNotFound => "a path is not watched".to_owned(),
+        ErrorKind::InvalidConfig(_) => "its configuration is invalid".to_owned(),
+        ErrorKind::MaxFilesWatch => "it cannot watch more folders".to_owned(),
     }
 }

@@ -92,7 +92,7 @@ impl WatchScanner {
                     .first()
                     .and_then(|path| self.relative_path(path));
                 let words = error::describe(&error);
-                let text = format!("the system's file watcher had trouble: {words}");
+                let text = format!("the system's file watcher reported an error: {words}");
                 self.shared
                     .add(|pending| pending.record_failure(path.as_deref(), "Error", text));
             }

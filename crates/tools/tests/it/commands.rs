@@ -125,7 +125,10 @@ async fn failed_start_returns_the_reason() {
         ..shell("true")
     };
     let error = run(spec).await.unwrap_err().to_string();
-    assert!(error.contains("no such directory"), "{error}");
+    assert!(
+        error.contains("the working directory does not exist"),
+        "{error}"
+    );
 }
 
 /// A process, its child, and one that ignores SIGTERM.
@@ -170,7 +173,7 @@ async fn end_all_kills_commands_and_rejects_new_ones() {
     assert_eq!(exit.signal.as_deref(), Some("SIGKILL"));
     let mut sink = Heard::default();
     let late = host.run(&session, shell("true"), &mut sink).await;
-    assert!(late.unwrap_err().to_string().contains("going down"));
+    assert!(late.unwrap_err().to_string().contains("shutting down"));
 }
 
 #[test]

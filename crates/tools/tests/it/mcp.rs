@@ -151,7 +151,7 @@ async fn dead_server_process_is_restarted() {
     let first = fetch_pids(&servers).await;
     let error = servers.call("mcp__small__die", json!({"code": 7})).await;
     let error = error.unwrap_err().message;
-    assert!(error.contains("went away during the call"), "{error}");
+    assert!(error.contains("disconnected during the call"), "{error}");
     let status = wait_for_state(&servers, McpState::Failed).await;
     // The server's child process still has the pipe open.
     let told = "its process ended (exit code 7)";
@@ -342,7 +342,7 @@ async fn error_without_an_id_counts_as_an_answer() {
         .await
         .error
         .unwrap();
-    assert_eq!(error, "it refused: not today");
+    assert_eq!(error, "it returned an error: not today");
 }
 
 #[tokio::test]
@@ -365,7 +365,7 @@ async fn error_of_an_http_server_is_reported_without_the_key() {
         .await
         .error
         .unwrap();
-    assert!(error.contains("does not let us in"), "{error}");
+    assert!(error.contains("it denied access"), "{error}");
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ impl WorkerSurveys {
             }
             _ => {
                 let reason = report.error;
-                let reason = reason.unwrap_or_else(|| "it brought nothing back".to_owned());
+                let reason = reason.unwrap_or_else(|| "it returned no result".to_owned());
                 self.failed.push((at, reason));
             }
         }
@@ -174,7 +174,7 @@ impl WorkerSurveys {
         let mut out = match (self.folders, self.top) {
             (0, false) => "Nothing could be searched.".to_owned(),
             (0, true) => "the workspace, which has no folders.".to_owned(),
-            (_, true) => format!("{folders} and on top."),
+            (_, true) => format!("{folders} and the top level."),
             (_, false) => format!("{folders}."),
         };
         let mut failed = self.failed.clone();

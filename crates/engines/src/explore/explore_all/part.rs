@@ -52,7 +52,7 @@ impl ExplorePart {
         match self {
             Self::Folder(name) => format!("{name}/"),
             Self::Directory(path) => format!("{}/", path.display()),
-            Self::Top => "files on top".to_owned(),
+            Self::Top => "top-level files".to_owned(),
         }
     }
 
@@ -60,7 +60,7 @@ impl ExplorePart {
         match self {
             Self::Folder(name) => name.into(),
             Self::Directory(path) => path.to_string_lossy(),
-            Self::Top => "files on top".into(),
+            Self::Top => "top-level files".into(),
         }
     }
 
@@ -184,10 +184,10 @@ mod tests {
         };
         assert_eq!(
             of(&["a.md", "b/", "c/", "d"]),
-            ["b/", "c/", "files on top", "/lib/"]
+            ["b/", "c/", "top-level files", "/lib/"]
         );
         assert_eq!(of(&["b/"]), ["b/", "/lib/"]);
-        assert_eq!(of(&["x"]), ["files on top", "/w/b/", "/lib/"]);
+        assert_eq!(of(&["x"]), ["top-level files", "/w/b/", "/lib/"]);
         assert_eq!(of(&[]), ["/w/b/", "/lib/"]);
     }
 }

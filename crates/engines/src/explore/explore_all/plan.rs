@@ -61,7 +61,7 @@ impl<'a> ExplorePlan<'a> {
             .map(ExplorePlanEntry::from_parts)
             .collect();
         entries.push(ExplorePlanEntry {
-            content: "Put the best places together".to_owned(),
+            content: "Merge the best matches".to_owned(),
             begun: false,
             left: 1,
         });

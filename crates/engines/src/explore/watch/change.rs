@@ -75,11 +75,11 @@ pub(super) fn reminder(events: &[FsWatchEvent]) -> Option<String> {
     if !there.is_empty() {
         let files = list_some(&there);
         said.push(format!(
-            "Changed on disk: {files}. Read again what you rely on."
+            "Changed on disk: {files}. Read again the files that you rely on."
         ));
     }
     if !gone.is_empty() {
-        said.push(format!("Gone from disk: {}.", list_some(&gone)));
+        said.push(format!("Removed from disk: {}.", list_some(&gone)));
     }
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(
             reminder(&events).as_deref(),
             Some(
-                "Changed on disk: new.rs, a.rs, b`.rs and c.rs. Read again what you rely on. \
-                 Gone from disk: old.rs and d.rs."
+                "Changed on disk: new.rs, a.rs, b`.rs and c.rs. Read again the files that you rely on. \
+                 Removed from disk: old.rs and d.rs."
             )
         );
         let many: Vec<_> = (0..10)

@@ -178,7 +178,7 @@ async fn help_and_wrong_commands_list_the_commands() {
     let mut rig = rig().await;
     for (prompt, start) in [
         ("/help", "Ask a question about this workspace"),
-        ("/frobnicate", "There is no command `/frobnicate`."),
+        ("/frobnicate", "Unknown command `/frobnicate`."),
     ] {
         let turn = rig.play(prompt).await;
         let answer = turn.answer();

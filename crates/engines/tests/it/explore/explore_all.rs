@@ -79,7 +79,7 @@ async fn one_worker_per_folder_yields_one_answer() {
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 
     let done = WorkerEvent::WorkerCompleted;
-    let expected = [("crates", done), ("docs", done), ("files on top", done)];
+    let expected = [("crates", done), ("docs", done), ("top-level files", done)];
     assert_eq!(last_events(&turn), BTreeMap::from(expected));
     let tasks: Vec<_> = spawn_updates(&turn)
         .iter()
@@ -88,7 +88,7 @@ async fn one_worker_per_folder_yields_one_answer() {
     let expected = [
         "Search crates/ for \"apple\"",
         "Search docs/ for \"apple\"",
-        "Search files on top for \"apple\"",
+        "Search top-level files for \"apple\"",
     ];
     assert_eq!(tasks, expected);
 
@@ -101,7 +101,7 @@ async fn one_worker_per_folder_yields_one_answer() {
     let readme = place("`README.md:3`");
     assert!(defined < pie && defined < readme, "{answer}");
     assert!(
-        answer.ends_with("\n\nSearched 4 files in 2 folders and on top."),
+        answer.ends_with("\n\nSearched 4 files in 2 folders and the top level."),
         "{answer}"
     );
     for hidden in [".hidden", "target"] {
@@ -113,8 +113,8 @@ async fn one_worker_per_folder_yields_one_answer() {
         [
             "Search crates/",
             "Search docs/",
-            "Search files on top",
-            "Put the best places together"
+            "Search top-level files",
+            "Merge the best matches"
         ]
     );
     let plans = turn.plans();
@@ -196,11 +196,17 @@ async fn answer_covers_one_folder_no_folder_and_no_hits() {
         answer.starts_with("Nothing in this workspace mentions `zebra`."),
         "{answer}"
     );
-    assert!(answer.ends_with("in 2 folders and on top."), "{answer}");
+    assert!(
+        answer.ends_with("in 2 folders and the top level."),
+        "{answer}"
+    );
     let turn = rig.play("/explore-all ?!").await;
     assert!(turn.workers().is_empty(), "there is no word to look for");
     let turn = rig.play("/explore-all").await;
-    assert!(turn.answer().starts_with("`/explore-all` needs more"));
+    assert!(
+        turn.answer()
+            .starts_with("`/explore-all` needs an argument")
+    );
 }
 
 #[tokio::test]
@@ -253,7 +259,7 @@ async fn failed_folders_are_named_with_the_reason() {
         turn.answer(),
         format!(
             "Nothing could be searched. Not searched: `crates/` ({why}), `docs/` ({why}) and \
-             `files on top` ({why})."
+             `top-level files` ({why})."
         )
     );
     let plans = turn.plans();
@@ -287,11 +293,14 @@ async fn unreadable_folder_fails_only_its_worker() {
     let answer = turn.answer();
     assert!(answer.contains("`crates/store.rs:2`"), "{answer}");
     if readable {
-        assert!(answer.ends_with("in 3 folders and on top."), "{answer}");
+        assert!(
+            answer.ends_with("in 3 folders and the top level."),
+            "{answer}"
+        );
         return;
     }
     assert_eq!(last_events(&turn)["locked"], WorkerEvent::WorkerFailed);
-    let expected = "Searched 4 files in 2 folders and on top. Not searched: `locked/` (the folder \
+    let expected = "Searched 4 files in 2 folders and the top level. Not searched: `locked/` (the folder \
                     cannot be read: Permission denied (os error 13)).";
     assert!(answer.ends_with(expected), "{answer}");
 }

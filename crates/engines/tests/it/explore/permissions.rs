@@ -205,7 +205,7 @@ async fn answer_cannot_write_to_a_forbidden_path() {
             json!({"path": ".git/hooks/pre-commit", "content": "theirs"}),
             "never written",
         ),
-        (json!({"content": "theirs"}), "not those of a file"),
+        (json!({"content": "theirs"}), "do not describe a file"),
     ] {
         let turn = rig
             .play_answering("/write notes.md mine", allow_with_args(args), |_| ())
@@ -221,7 +221,7 @@ async fn command_of_the_answer_is_run() {
     let mut rig = Rig::new(&[]).await;
     let answer = allow_with_args(json!({"command": "touch theirs"}));
     let turn = rig.play_answering("/run touch mine", answer, |_| ()).await;
-    assert_eq!(turn.answer(), "`touch theirs` ended well (exit code 0).");
+    assert_eq!(turn.answer(), "`touch theirs` succeeded (exit code 0).");
     assert_eq!(rig.get("mine"), None);
     assert_eq!(rig.get("theirs").as_deref(), Some(""));
     let nothing = allow_with_args(json!({"cmd": "touch theirs"}));
@@ -239,7 +239,7 @@ async fn accept_edits_and_auto_modes_do_not_ask() {
     rig.session.set_mode("auto").await.unwrap();
     let turn = rig.play("/run cat notes.md").await;
     assert!(turn.permission_question().is_none());
-    assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
+    assert_eq!(turn.answer(), "`cat notes.md` succeeded (exit code 0).");
 }
 
 /// Commands that do not stay pass no seam, so a message during the turn becomes its next prompt.

@@ -180,14 +180,14 @@ async fn question_without_words_is_answered_with_the_readme() {
         "{answer}"
     );
     assert!(
-        answer.contains("The workspace holds `README.md` and `src/`"),
+        answer.contains("The workspace contains `README.md` and `src/`"),
         "{answer}"
     );
 
     let mut bare = Rig::new(&[]).await;
     let turn = bare.play("what is this?").await;
     assert!(
-        turn.answer().contains("nothing to see"),
+        turn.answer().contains("no visible files"),
         "{}",
         turn.answer()
     );
@@ -224,14 +224,15 @@ async fn linked_files_are_read_first() {
         "outside the session's directories",
     );
     let answer = turn.answer();
-    let first = "In what came with the question:\n\n1. `src/store.rs:1` — Where apples are kept.";
+    let first =
+        "In the attachments of the question:\n\n1. `src/store.rs:1` — Where apples are kept.";
     assert!(answer.starts_with(first), "{answer}");
     assert!(
         answer.contains("Not read: /etc/hostname is outside the session's directories"),
         "{answer}"
     );
     assert!(
-        answer.contains("`https://example.org/` is no text"),
+        answer.contains("`https://example.org/` is not a text"),
         "{answer}"
     );
     assert!(answer.contains("in the workspace:\n"), "{answer}");
@@ -268,7 +269,7 @@ async fn embedded_text_is_searched_too() {
     let answer = turn.answer();
     assert!(answer.contains("1. `untitled:1:2`"), "{answer}");
     assert!(answer.contains("two plums"), "{answer}");
-    assert!(answer.contains("`untitled:2` is no text"), "{answer}");
+    assert!(answer.contains("`untitled:2` is not a text"), "{answer}");
     assert!(
         answer.contains("Nothing in this workspace mentions `plum`"),
         "{answer}"

@@ -27,7 +27,7 @@ async fn successful_command_completes_its_call() {
     );
     assert_eq!(
         turn.answer(),
-        "`cat a.txt; echo pear >&2` ended well (exit code 0)."
+        "`cat a.txt; echo pear >&2` succeeded (exit code 0)."
     );
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 }

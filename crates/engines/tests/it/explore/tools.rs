@@ -65,17 +65,17 @@ async fn tools_are_listed_with_their_source() {
     rig.session.set_host(Arc::new(Bench));
     let turn = rig.play("/tools").await;
     expect![[r#"
-        11 tools, of which `/tool NAME {json}` calls one:
+        11 tools (`/tool NAME {json}` calls one):
 
         - `read_file` (built in, read): Read a text file, or some lines of it. Also reads the files in which run_command keeps long output.
-        - `write_file` (built in, edit): Write a text file whole, making it and its folders where they are missing. To change a part of a…
-        - `edit_file` (built in, edit): Change a part of a text file: put new_text in the place of old_text, which must stand in the file…
+        - `write_file` (built in, edit): Write a whole text file; create it and its folders if they are missing. To change a part of a file…
+        - `edit_file` (built in, edit): Change a part of a text file: replace old_text, which must occur in the file exactly once unless…
         - `run_command` (built in, execute): Run a command line with a shell, /bin/sh unless another was chosen, in the working directory and…
-        - `search` (built in, search): Find the places in the workspace that fit some words best, ranked: definitions first.
+        - `search` (built in, search): Find the places in the workspace that match some words best, ranked: definitions first.
         - `grep` (built in, search): Find the lines of the workspace's files that match a regular expression.
         - `glob` (built in, search): List the files of the workspace whose paths match a glob such as src/**/*.rs. Hidden and ignored…
-        - `list_files` (built in, search): List what lies directly in a folder; folders end with a slash. Hidden and ignored files are passed…
-        - `fetch` (built in, fetch): Get a text from a web address with http or https. Redirects to another host are told and not…
+        - `list_files` (built in, search): List the files and folders directly in a folder; folders end with a slash. Hidden and ignored files…
+        - `fetch` (built in, fetch): Get a text from a web address with http or https. Redirects to another host are reported and not…
         - `ide.format` (host, kind unknown): Format a file.
         - `ide.beep` (host, kind unknown, deprecated)
     "#]]
@@ -97,7 +97,7 @@ async fn a_tool_of_the_host_is_called_after_asking() {
     assert_eq!(shown_text(end), result);
     assert_eq!(
         turn.answer(),
-        format!("`ide.format` ended well.\n\n{result}")
+        format!("`ide.format` succeeded.\n\n{result}")
     );
     // Without arguments, the call has an empty object.
     let turn = rig.play_allowing("/tool ide.beep").await;
@@ -108,7 +108,7 @@ async fn a_tool_of_the_host_is_called_after_asking() {
 async fn tool_command_calls_a_built_in_tool() {
     let mut rig = Rig::new(&[("a.rs", "fn apple() {}\n")]).await;
     let turn = rig.play("/tool read_file {\"path\": \"a.rs\"}").await;
-    let expected = "`read_file` ended well.\n\n```rust\nfn apple() {}\n```\n";
+    let expected = "`read_file` succeeded.\n\n```rust\nfn apple() {}\n```\n";
     assert_eq!(turn.answer(), expected);
     let edit =
         "/tool edit_file {\"path\": \"a.rs\", \"old_text\": \"apple\", \"new_text\": \"pear\"}";
@@ -116,11 +116,11 @@ async fn tool_command_calls_a_built_in_tool() {
     assert_eq!(turn.only_call().1.status, ToolCallStatus::Completed);
     assert!(
         turn.answer()
-            .contains("says now:\n\n```\nfn pear() {}\n```\n")
+            .contains("is now:\n\n```\nfn pear() {}\n```\n")
     );
     let turn = rig.play("/tool grep {\"patern\": \"x\"}").await;
     let (_, end) = turn.only_call();
-    assert_failed(end, "`patern` is not expected; there are `pattern`");
+    assert_failed(end, "`patern` is not expected; known arguments: `pattern`");
     assert_eq!(end.error_category, Some(ErrorCategory::SchemaValidation));
     assert!(
         turn.answer()
@@ -133,7 +133,7 @@ async fn wrong_tool_calls_are_reported_with_the_reason() {
     let mut rig = Rig::new(&[]).await;
     // A call of an unknown tool is a failed call, for clients that read only calls.
     let turn = rig.play("/tool red_file {}").await;
-    let words = "there is no tool \"red_file\"; near are read_file";
+    let words = "unknown tool \"red_file\"; similar names: read_file";
     assert!(turn.answer().contains(words), "{}", turn.answer());
     assert_failed(turn.only_call().1, words);
     for (prompt, words) in [

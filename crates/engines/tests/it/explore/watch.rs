@@ -91,7 +91,8 @@ async fn change_is_reported_and_becomes_a_reminder() {
     assert_eq!(end.raw_output.as_ref().unwrap()["files"], 2);
     assert_eq!(
         opening.answer(),
-        "Watching `src/**`: 2 files match. Each change is told here; `/unwatch` or a cancel ends it.\n\n"
+        "Watching `src/**`: 2 files match. Each change is reported here; `/unwatch` or a cancel ends \
+         the watch.\n\n"
     );
 
     // The first file does not match the glob.
@@ -111,7 +112,7 @@ async fn change_is_reported_and_becomes_a_reminder() {
     };
     assert_eq!(
         kept.body,
-        "Changed on disk: src/a.rs. Read again what you rely on."
+        "Changed on disk: src/a.rs. Read again the files that you rely on."
     );
     assert_eq!(kept.tags, ["workspace"]);
     assert_eq!(kept.ttl_turns, Some(2));
@@ -124,7 +125,7 @@ async fn change_is_reported_and_becomes_a_reminder() {
     fs::remove_file(rig.path_of("src/b.rs")).unwrap();
     let turn = collect_changes(&mut rig).await;
     assert_eq!(turn.answer(), "Removed `src/b.rs`.\n\n");
-    assert_eq!(reminders(&turn)[0].body, "Gone from disk: src/b.rs.");
+    assert_eq!(reminders(&turn)[0].body, "Removed from disk: src/b.rs.");
     assert!(turn.events.iter().any(|event| matches!(
         event,
         AgentEvent::ReminderLifecycle(change) if matches!(**change, ReminderChange::Deduped { .. })
@@ -199,7 +200,7 @@ async fn watch_reports_files_created_later() {
     let opening = watch(&mut rig, "new/**/*.rs").await;
     let answer = opening.answer();
     assert!(
-        answer.starts_with("Watching `new/**/*.rs`: nothing matches yet, files may come. "),
+        answer.starts_with("Watching `new/**/*.rs`: no file matches yet. "),
         "{answer}"
     );
     put(&rig, "new/deep/a.rs", "one\n");
@@ -286,7 +287,7 @@ async fn watch_does_not_count_unreadable_files() {
         let opening = watch(&mut rig, glob).await;
         let (_, end) = opening.only_call();
         assert_eq!(end.raw_output.as_ref().unwrap()["files"], 0, "{glob}");
-        let sum = format!("`{glob}`: nothing matches yet, files may come");
+        let sum = format!("`{glob}`: no file matches yet");
         assert!(format!("{:?}", end.content).contains(&sum), "{end:?}");
         let answer = opening.answer();
         assert!(answer.starts_with(&format!("Watching {sum}.")), "{answer}");

@@ -74,7 +74,7 @@ fn file_that_is_not_text_is_rejected_with_its_position() {
     fs::write(&path, vec![0xff; 2 * 1024 * 1024]).expect("a file");
     let error = ScriptAgent::load(&path).expect_err("too big").to_string();
     assert!(
-        error.ends_with("t.yaml: a scenario file holds at most 1 MiB"),
+        error.ends_with("t.yaml: a scenario file must not be larger than 1 MiB"),
         "{error}"
     );
 }

@@ -25,11 +25,11 @@ fn wrong_file_is_rejected_with_its_position() {
         ),
         (
             "name: t\nturns: [",
-            "t.yaml:3:1: this is not YAML: while parsing a node, did not find expected node content",
+            "t.yaml:3:1: invalid YAML: while parsing a node, did not find expected node content",
         ),
         (
             "name: 'open",
-            "t.yaml:1:7: this is not YAML: while scanning a quoted scalar, found unexpected end of stream",
+            "t.yaml:1:7: invalid YAML: while scanning a quoted scalar, found unexpected end of stream",
         ),
         ("turns: [{steps: []}]", "t.yaml:1:1: a scenario needs name"),
         ("name: t", "t.yaml:1:1: a scenario needs turns"),
@@ -56,7 +56,7 @@ fn wrong_file_is_rejected_with_its_position() {
         ),
         (
             "name: t\nturns: [{steps: []}]\n---\nname: u\n",
-            "t.yaml:3:1: a file holds one document, not several",
+            "t.yaml:3:1: a file must contain one document, not several",
         ),
         (
             "name: &n t\nturns: *n\n",
@@ -317,17 +317,15 @@ fn wrong_event_is_rejected_with_its_position() {
         (
             "emit: {type: recovered}",
             "t.yaml:4:20: emit recovered: only the runtime writes this event; opening a session after a \
-             crash writes it",
+             crash causes it",
         ),
         (
             "emit: {type: mode_changed, mode_id: ask}",
-            "t.yaml:4:20: emit mode_changed: only the runtime writes this event; whoever controls the \
-             session changes it",
+            "t.yaml:4:20: emit mode_changed: only the runtime writes this event; the controller changes it",
         ),
         (
             "emit: {type: config_changed, config_id: a, value: b}",
-            "t.yaml:4:20: emit config_changed: only the runtime writes this event; whoever controls the \
-             session changes it",
+            "t.yaml:4:20: emit config_changed: only the runtime writes this event; the controller changes it",
         ),
     ];
     for (step, expected) in table {
@@ -350,7 +348,8 @@ fn wrong_commands_and_options_are_rejected() {
     let table = [
         (
             "commands: [{name: /go, description: d}]",
-            "t.yaml:1:12: commands: a name is not empty and has no slash; prompts have it",
+            "t.yaml:1:12: commands: a name must not be empty or begin with a slash; only prompts have \
+             the slash",
         ),
         (
             "commands: [{name: go}]",
@@ -399,7 +398,10 @@ fn exceeded_limit_is_reported() {
         "name: t\nturns: [{{steps: []}}]\n#{}",
         " ".repeat(1024 * 1024)
     );
-    assert_eq!(refusal(&big), "t.yaml: a scenario file holds at most 1 MiB");
+    assert_eq!(
+        refusal(&big),
+        "t.yaml: a scenario file must not be larger than 1 MiB"
+    );
 }
 
 #[test]

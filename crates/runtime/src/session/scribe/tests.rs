@@ -187,7 +187,7 @@ fn scribe_removes_fields_that_do_not_apply() {
         {"parsing":false,"raw_input":{},"status":"pending","title":"look","tool_call_id":"a","type":"tool_call_update"}
         {"duration_ms":30,"error":"the tool failed","error_category":"unknown","status":"failed","title":"look","tool_call_id":"a","type":"tool_call_update"}
         {"parsing":true,"status":"pending","tool_call_id":"b","type":"tool_call"}
-        {"duration_ms":10,"error":"its arguments never came","error_category":"parse_aborted","parsing":false,"status":"failed","title":"look","tool_call_id":"b","type":"tool_call_update"}
+        {"duration_ms":10,"error":"its arguments did not arrive","error_category":"parse_aborted","parsing":false,"status":"failed","title":"look","tool_call_id":"b","type":"tool_call_update"}
     "#]]);
 }
 

@@ -107,7 +107,7 @@ async fn remember(
         let kept = kept.and_then(|kept| kept.map_err(|error| error.to_string()));
         if let Err(error) = kept {
             let session = &shared.meta.thread_id;
-            tracing::warn!(%session, error, "an answer could not be kept; it holds for the session");
+            tracing::warn!(%session, error, "could not store an answer; it applies to the session only");
             scope = GrantScope::Session;
         }
     }

@@ -305,7 +305,7 @@ impl SessionTask {
 
 /// Returns the answer to a question that was withdrawn.
 pub(super) fn interrupted_decision(interrupter: &str) -> Decision {
-    let reason = format!("{interrupter} interrupted before anybody answered");
+    let reason = format!("{interrupter} interrupted before an answer arrived");
     Decision::Unavailable { reason }
 }
 

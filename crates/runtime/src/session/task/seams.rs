@@ -240,7 +240,7 @@ impl SessionTask {
     ) -> Result<(), JournalError> {
         reminder.source = ReminderSource::InPipeline;
         if !self.has_room_for(&self.shared.view(), 1, reminder.weight()) {
-            let full = "too many reminders are in force or wait already; let some expire";
+            let full = "too many reminders are active or waiting already; wait until some expire";
             send_reply(reply, Err(AgentError::failed(full)));
             return Ok(());
         }
@@ -279,7 +279,7 @@ impl SessionTask {
                 bytes += reminder.weight();
                 if !self.has_room_for(&view, rows, bytes) {
                     let session = &self.shared.meta.thread_id;
-                    tracing::warn!(%session, "too many reminders; the worker does not hear of all");
+                    tracing::warn!(%session, "too many reminders; the worker does not receive all of them");
                     break;
                 }
                 all.append(&mut coming.activate(&reminder));

@@ -27,7 +27,7 @@ async fn question_times_out_without_an_answer() {
     expect![[r#"
         asked hitl_question_ask-1 question
         resolved hitl_question_ask-1 Timeout
-        said Err(Unanswered { reason: "nobody answered in time" })
+        said Err(Unanswered { reason: "no answer arrived in time" })
         ended Stopped { stop_reason: EndTurn }
     "#]]
     .assert_eq(&format_hitl_events(&events));
@@ -61,7 +61,7 @@ async fn requests_time_out_after_a_day_by_default() {
     tokio::time::sleep(HOUR * 24).await;
     let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert_eq!(log.matches("Timeout").count(), 4, "{log}");
-    assert_eq!(log.matches("nobody answered in time").count(), 3, "{log}");
+    assert_eq!(log.matches("no answer arrived in time").count(), 3, "{log}");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn declined_question_is_cancelled() {
         log.contains("resolved hitl_question_ask-1 Cancelled"),
         "{log}"
     );
-    assert!(log.contains("did not want to answer"), "{log}");
+    assert!(log.contains("declined to answer"), "{log}");
 }
 
 #[tokio::test]

@@ -63,18 +63,18 @@ async fn unfit_answer_is_rejected_with_the_reason() {
     let wrong = [
         (
             response(id),
-            r#"question is answered with "answer", which is missing"#,
+            r#"question: the answer must contain "answer", which is missing"#,
         ),
         (
             vote(id, "ada", true),
-            r#"question is answered with "answer", not with "approved""#,
+            r#"question: the answer must contain "answer", not "approved""#,
         ),
         (
             HitlResponse {
                 accepted: Some(true),
                 ..answer(id, "8080")
             },
-            r#"question is answered with "answer", not with "accepted""#,
+            r#"question: the answer must contain "answer", not "accepted""#,
         ),
         (answer(id, "80"), "the answer must be one of 8080, 9090"),
         (answer(id, 8080), "the answer must be one of 8080, 9090"),
@@ -141,7 +141,7 @@ async fn invalid_request_is_rejected_before_it_is_published() {
     let turn = prompt(&session, "go").await;
     let log = format_hitl_events(&whole_turn(&session, &turn).await);
     expect![[r#"
-        said Ok("the question says nothing; the default of a question must be one of its choices; the quorum of dual_control is at least 2; there are fewer reviewers than have to agree; the quorum of approval is at least 1")
+        said Ok("the question is blank; the default of a question must be one of its choices; the quorum of dual_control must be at least 2; the quorum is larger than the number of reviewers; the quorum of approval must be at least 1")
         ended Stopped { stop_reason: EndTurn }
     "#]]
     .assert_eq(&log);

@@ -78,7 +78,7 @@ async fn worker_request_times_out_once() {
     tokio::time::sleep(HOUR).await;
     let log = format_hitl_events(&whole_turn(&session, &turn).await);
     assert_eq!(log.matches("Timeout").count(), 1, "{log}");
-    assert!(log.contains("nobody answered in time"), "{log}");
+    assert!(log.contains("no answer arrived in time"), "{log}");
 }
 
 #[tokio::test]

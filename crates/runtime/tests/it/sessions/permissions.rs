@@ -328,7 +328,7 @@ async fn answer_is_recorded_with_the_receipt_of_its_question() {
         permission_escalation the session's mode is ask: the call may change something escalated=true
         permission_asked
         permission_resolved
-        permission_grant somebody who was asked allowed it escalated=true
+        permission_grant the person who was asked allowed it escalated=true
         tool_call_update InProgress
         tool_call_update Completed
         agent_message_chunk
@@ -744,7 +744,7 @@ async fn question_is_denied_after_its_deadline() {
     assert_eq!(ask.deadline, Some(ask.requested_at + 30_000));
     let events = collect_until(&mut from, is_end_of(&id)).await;
     assert!(
-        agent_text(&events).contains("nobody answered in time"),
+        agent_text(&events).contains("no answer arrived in time"),
         "{}",
         agent_text(&events)
     );

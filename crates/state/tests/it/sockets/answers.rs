@@ -216,7 +216,7 @@ async fn two_names_of_one_principal_count_as_one_reviewer() {
     ann.command(yes.clone()).await;
     ann.read_until_quiet().await;
     assert_eq!(ann.text("/status"), "running");
-    let words = "\"owner\" has decided already; others have to";
+    let words = "\"owner\" has decided already; another reviewer must decide";
     ann.command(yes.clone()).await;
     assert_eq!(ann.read_error().await, words);
     bob.command(json!({"type": "takeover"})).await;
@@ -241,7 +241,7 @@ async fn malformed_answers_are_rejected() {
     client
         .command(answer("hitl_1", json!({"answer": "80"})))
         .await;
-    let words = "nothing with the id \"hitl_1\" is waiting for an answer";
+    let words = "no question with the id \"hitl_1\" is waiting for an answer";
     assert_eq!(client.read_error().await, words);
     client.submit("question").await;
     client

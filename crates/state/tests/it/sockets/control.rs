@@ -145,7 +145,8 @@ async fn an_observer_takes_control_only_by_takeover() {
     let mut eve = server.connect("client=eve&role=observer").await;
     assert_eq!(eve.state()["controller"], json!(null));
     eve.submit("mine").await;
-    let words = "nobody controls the session; only whoever does may do this; a client with a name may send takeover";
+    let words = "no client controls the session; only a controller may do this; a client with a name \
+                 may send takeover";
     assert_eq!(eve.read_error().await, words);
     let mut nobody = connect_second(&server, &eve, "role=observer").await;
     nobody.submit("mine").await;

@@ -108,7 +108,7 @@ async fn a_message_that_is_too_long_closes_the_socket() {
     client.submit(&"x".repeat(900)).await;
     client.read_until_quiet().await;
     client.send_raw(&"x".repeat(1001)).await;
-    let farewell = (1009, "the message is longer than what is read".to_owned());
+    let farewell = (1009, "the message is too large".to_owned());
     assert_eq!(client.read_close().await, farewell);
 }
 

@@ -40,11 +40,11 @@ async fn unknown_settings_are_rejected_by_name() {
     for (config, words) in [
         (
             json!({"permissionMode": "mad"}),
-            "there is no mode \"mad\"; the modes are ",
+            "unknown mode \"mad\"; known modes: ",
         ),
         (
             json!({"colour": "red"}),
-            "there is no option \"colour\"; the options are depth",
+            "unknown option \"colour\"; known options: depth",
         ),
         (
             json!({"depth": "9"}),
@@ -57,7 +57,7 @@ async fn unknown_settings_are_rejected_by_name() {
         ),
         (
             json!({"__proto__": "1"}),
-            "there is no option \"__proto__\"; the options are depth",
+            "unknown option \"__proto__\"; known options: depth",
         ),
     ] {
         client.command(configure(config)).await;

@@ -296,7 +296,7 @@ impl CommandCompletion {
                 (None, None) => "no exit code".to_owned(),
             },
             Self::TimedOut(limit) => format!(
-                "its {} ms were over, so it was ended with everything it started",
+                "it exceeded its {} ms and was ended with every process it started",
                 limit.as_millis()
             ),
         }
@@ -314,7 +314,7 @@ impl CommandCompletion {
             let (place, bytes) = (&kept.place, kept.bytes);
             let much = match (kept.is_whole(), output.incomplete) {
                 (true, false) => "The whole output",
-                (true, true) => "What came of the output",
+                (true, true) => "The received part of the output",
                 (false, _) => "The beginning of the output",
             };
             notes.push_str(&format!("{much}, {bytes} bytes, is in {place}\n\n"));

@@ -33,7 +33,7 @@ pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<FileChange, A
 /// Returns the text of a file after an edit.
 fn apply_edit(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
     let input: EditInput = parse(input, NOT_A_FILE)?;
-    let missing = || ToolError::new("there is no such file to edit; write_file makes one");
+    let missing = || ToolError::new("the file does not exist; create it with write_file");
     let text = text.ok_or_else(missing)?;
     let new = match (input.old_text, input.new_text, input.patch) {
         (Some(old), Some(new), None) => replace::replace(text, &old, &new, input.replace_all),

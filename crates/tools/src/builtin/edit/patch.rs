@@ -20,9 +20,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
         for hunk in patch.hunks() {
             let start = first_line(hunk);
             if start < at {
-                return Err(format!(
-                    "hunk {number} begins before the one before it ends"
-                ));
+                return Err(format!("hunk {number} overlaps the previous hunk"));
             }
             if start > file.len() {
                 return Err(format!(
@@ -116,12 +114,14 @@ fn find_mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
         .filter(|start| wrong(*start).is_none())
         .collect();
     let hint = match elsewhere[..] {
-        [start] => format!("; its lines stand at line {}", start + 1),
+        [start] => format!("; its lines are at line {}", start + 1),
         [] => "; read the file again".to_owned(),
-        [..] => "; its lines stand at several others".to_owned(),
+        [..] => "; its lines are at several other lines".to_owned(),
     };
     let at = at + 1;
-    Some(format!("line {at} of the file is not what it says{hint}"))
+    Some(format!(
+        "line {at} of the file differs from the patch{hint}"
+    ))
 }
 
 /// Removes the line ending of a line.

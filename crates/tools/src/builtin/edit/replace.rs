@@ -6,7 +6,7 @@ const NAMED: usize = 5;
 /// Replaces `old` by `new`. `old` must occur once, or at least once if `all` is set.
 pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
     if old.is_empty() {
-        return Err("`old_text` is empty; say what stands there now".to_owned());
+        return Err("`old_text` is empty; give the text to replace".to_owned());
     }
     let at: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
     match at[..] {
@@ -19,8 +19,8 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
             let lines = lines.collect::<Vec<_>>().join(", ");
             let more = if at.len() > NAMED { " and more" } else { "" };
             Err(format!(
-                "`old_text` stands there {} times, at lines {lines}{more}; give more of what stands around it, \
-                 or set `replace_all`",
+                "`old_text` occurs {} times, at lines {lines}{more}; include more of the text around \
+                 it, or set `replace_all`",
                 at.len()
             ))
         }
@@ -31,7 +31,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
 fn not_found_error(text: &str, old: &str) -> String {
     let plain = |text: &str| text.replace("\r\n", "\n");
     if plain(text).contains(&plain(old)) {
-        return "`old_text` stands there with other line ends; the file's lines end with CR LF, or with a mix"
+        return "`old_text` occurs with other line ends; the file's lines end with CR LF, or with a mix"
             .to_owned();
     }
     let first = old.lines().map(str::trim).find(|line| !line.is_empty());
@@ -41,10 +41,10 @@ fn not_found_error(text: &str, old: &str) -> String {
     });
     match near {
         Some((_, line)) => format!(
-            "`old_text` does not stand there; line {line} says what its first line says, so compare the spaces \
-             and what follows"
+            "`old_text` was not found; line {line} matches its first line, so compare the spaces and \
+             the lines that follow"
         ),
-        None => "`old_text` does not stand there; read the file again".to_owned(),
+        None => "`old_text` was not found; read the file again".to_owned(),
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
             "x",
             false,
             &expect![
-                "`old_text` stands there 2 times, at lines 1, 3; give more of what stands around it, or set `replace_all`"
+                "`old_text` occurs 2 times, at lines 1, 3; include more of the text around it, or set `replace_all`"
             ],
         );
         check(
@@ -90,7 +90,7 @@ mod tests {
             "x",
             false,
             &expect![
-                "`old_text` stands there 7 times, at lines 1, 2, 3, 4, 5 and more; give more of what stands around it, or set `replace_all`"
+                "`old_text` occurs 7 times, at lines 1, 2, 3, 4, 5 and more; include more of the text around it, or set `replace_all`"
             ],
         );
     }
@@ -102,21 +102,21 @@ mod tests {
             "b",
             "x",
             false,
-            &expect!["`old_text` does not stand there; read the file again"],
+            &expect!["`old_text` was not found; read the file again"],
         );
         check(
             "a\n",
             "b",
             "x",
             true,
-            &expect!["`old_text` does not stand there; read the file again"],
+            &expect!["`old_text` was not found; read the file again"],
         );
         check(
             "a\n",
             "",
             "x",
             false,
-            &expect!["`old_text` is empty; say what stands there now"],
+            &expect!["`old_text` is empty; give the text to replace"],
         );
         check(
             "fn a() {\n    b();\n}\n",
@@ -124,7 +124,7 @@ mod tests {
             "x",
             false,
             &expect![
-                "`old_text` does not stand there; line 1 says what its first line says, so compare the spaces and what follows"
+                "`old_text` was not found; line 1 matches its first line, so compare the spaces and the lines that follow"
             ],
         );
         check(
@@ -133,7 +133,7 @@ mod tests {
             "x",
             false,
             &expect![
-                "`old_text` stands there with other line ends; the file's lines end with CR LF, or with a mix"
+                "`old_text` occurs with other line ends; the file's lines end with CR LF, or with a mix"
             ],
         );
     }

@@ -15,12 +15,13 @@ impl FetchAddress {
         let unfit =
             |message: &str| ToolError::with_category(ErrorCategory::SchemaValidation, message);
         let parsed = Url::parse(given.trim());
-        let mut url = parsed.map_err(|error| unfit(&format!("`url` is no address: {error}")))?;
+        let mut url =
+            parsed.map_err(|error| unfit(&format!("`url` is not an address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unfit("`url` must begin with http:// or https://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            let wrong = "`url` holds a user or a password; such addresses are not fetched";
+            let wrong = "`url` contains a user or a password; such addresses are not fetched";
             return Err(unfit(wrong));
         }
         url.set_fragment(None);
@@ -38,7 +39,8 @@ impl FetchAddress {
     /// Returns the target of a redirect if it is on the same host and no less secure.
     pub(super) fn follow(&self, location: &str) -> Result<Self, ToolError> {
         let joined = self.0.join(location);
-        let joined = joined.map_err(|_| ToolError::new("the server redirects to no address"))?;
+        let joined =
+            joined.map_err(|_| ToolError::new("the server redirects without a valid address"))?;
         let next = Self::parse(joined.as_str())?;
         let safer = self.0.scheme() == "http" && next.0.scheme() == "https";
         let ports = (self.0.port(), next.0.port());
@@ -100,7 +102,7 @@ mod tests {
         );
         check(
             parse("a.example"),
-            &expect!["`url` is no address: relative URL without a base"],
+            &expect!["`url` is not an address: relative URL without a base"],
         );
         for secret in [
             "https://ada:hunter2@a.example/",
@@ -108,7 +110,7 @@ mod tests {
         ] {
             check(
                 parse(secret),
-                &expect!["`url` holds a user or a password; such addresses are not fetched"],
+                &expect!["`url` contains a user or a password; such addresses are not fetched"],
             );
         }
     }
@@ -145,7 +147,7 @@ mod tests {
         );
         check(
             from("http://a.example/x", "http://ada:hunter2@a.example/"),
-            &expect!["`url` holds a user or a password; such addresses are not fetched"],
+            &expect!["`url` contains a user or a password; such addresses are not fetched"],
         );
         check(
             from("http://a.example/x", "file:///etc/passwd"),

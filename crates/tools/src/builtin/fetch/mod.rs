@@ -84,7 +84,7 @@ impl BuiltinToolkit {
             let limit = given.unwrap_or(TIMEOUT);
             let answer = tokio::time::timeout(limit, self.get(address)).await;
             answer.unwrap_or_else(|_| {
-                let late = format!("no whole answer within {} ms", limit.as_millis());
+                let late = format!("no complete answer within {} ms", limit.as_millis());
                 Err(ToolError::with_category(ErrorCategory::Timeout, late))
             })
         };

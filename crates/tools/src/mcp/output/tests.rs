@@ -74,7 +74,7 @@ fn error_message_names_the_server() {
     );
     assert_eq!(
         told(json!({"content": [], "isError": true})),
-        "MCP server `everything`: the tool failed and does not say why"
+        "MCP server `everything`: the tool failed without giving a reason"
     );
 }
 
@@ -93,7 +93,7 @@ fn oversized_output_is_cut_and_marked() {
     assert_eq!(shown[1], ContentBlock::text("…"));
     assert_eq!(
         shown[2],
-        ContentBlock::text("[a picture of 4097 KiB, which is not shown]")
+        ContentBlock::text("[an image of 4097 KiB, which is not shown]")
     );
     assert_eq!(shown[3].kind(), "image");
     let many = vec![json!({"type": "text", "text": "a"}); MOST_BLOCKS + 1];

@@ -74,7 +74,7 @@ async fn server_that_prints_only_nonsense_fails() {
     let (status, ()) = tokio::join!(wait_for_state(&servers, "s", McpState::Failed), flood);
     assert_eq!(
         status.error.as_deref(),
-        Some("what it prints to stdout is not MCP")
+        Some("its output on stdout is not MCP")
     );
 }
 
@@ -144,7 +144,7 @@ async fn endless_pages_and_endless_tools_are_cut() {
             .await;
     }
     let status = wait_for_state(&servers, "s", McpState::Ready).await;
-    let told = "it has more tools than the 100 that are used";
+    let told = "it has too many tools; only the first 100 are used";
     assert_eq!(
         (status.tools, status.error.as_deref()),
         (Some(100), Some(told))
@@ -173,6 +173,6 @@ async fn status_has_the_error_of_a_failed_handshake() {
     let status = wait_for_state(&servers, "s", McpState::Failed).await;
     assert_eq!(
         status.error.as_deref(),
-        Some("it refused: bad key <secret>")
+        Some("it returned an error: bad key <secret>")
     );
 }

@@ -91,7 +91,7 @@ async fn call_fails_with_the_message_of_the_server() {
     let error = failed(json!({"error": {"code": -32602, "message": "bad\nhunter2"}})).await;
     assert_eq!(error.message, "MCP server `s`: bad <secret>");
     let error = failed(json!({"result": {"tools": []}})).await;
-    assert!(error.message.contains("no result of a tool"), "{error}");
+    assert!(error.message.contains("not a tool result"), "{error}");
 
     let error = servers.call("mcp__s__none", json!({})).await.unwrap_err();
     assert!(error.message.contains("no tool `mcp__s__none`"), "{error}");
@@ -182,7 +182,7 @@ async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
     let (output, ()) = tokio::join!(servers.call("mcp__s__t", Value::Null), die);
     let error = output.unwrap_err();
     assert!(
-        error.message.contains("went away during the call"),
+        error.message.contains("disconnected during the call"),
         "{error}"
     );
 }
@@ -207,7 +207,7 @@ async fn server_is_given_up_after_too_many_failures() {
         tokio::join!(call, away).0
     };
     let error = call.unwrap_err();
-    assert!(error.message.contains("is being tried again"), "{error}");
+    assert!(error.message.contains("is trying to reconnect"), "{error}");
     assert!(error.message.contains("closed the connection"), "{error}");
     assert_eq!(
         (error.category, took),
@@ -313,9 +313,9 @@ async fn invalid_configuration_is_given_up_at_once() {
         .collect();
     let expected = [
         "the header `not a header` cannot be sent: its name or its value is not valid in HTTP",
-        "the program `no-such-program-anywhere` was not found; it has to be installed and on the PATH",
+        "the program `no-such-program-anywhere` was not found; install it and add its folder to the PATH",
         "this agent speaks stdio and streamable HTTP, not sse",
-        "its address is no URL that begins with http:// or https://",
+        "its address is not a URL that begins with http:// or https://",
     ];
     assert_eq!(
         told,

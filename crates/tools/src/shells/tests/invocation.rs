@@ -94,7 +94,7 @@ fn a_shell_with_only_an_id_is_looked_up() {
     let given = json!({"shell": {"id": "zsh", "label": "mine"}, "command": "ls"});
     check(given, expect![[r#"/bin/zsh ["-c","ls"] 1"#]]);
     let refused = ask(json!({"shell": {"id": "ksh"}, "command": "ls"})).unwrap_err();
-    expect![[r#"there is no shell "ksh"; there are zsh, pwsh, cmd, bash, sh"#]]
+    expect![[r#"unknown shell "ksh"; known shells: zsh, pwsh, cmd, bash, sh"#]]
         .assert_eq(&refused.to_string());
 }
 

@@ -165,14 +165,14 @@ fn missing_or_empty_short_is_an_error() {
         check(
             text,
             expect![[r#"
-                1: error: short is required: one line that says what the skill is for
+                1: error: short is required: one line that describes the purpose of the skill
             "#]],
         );
     }
     check(
         "\n---\nname: a\nshort: '  '\n---\n",
         expect![[r#"
-            4: error: short must not be empty: say in one line what the skill is for
+            4: error: short must not be empty: describe the purpose of the skill in one line
         "#]],
     );
 }
@@ -197,14 +197,14 @@ fn every_problem_is_reported_with_its_line() {
          hooks: run\n\
          ---\n",
         expect![[r#"
-            2: error: the name "a b" cannot be a slash command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
+            2: error: the name "a b" cannot be a slash command: it contains ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit
             3: error: short must be text, in quotes if need be, not a list
             4: error: allowed_tools must be a list, such as [a, b], not text
             5: error: user_invocable must be true or false, not text
             6: error: each of paths must be text, in quotes if need be, not 1
             7: error: argument_hint must be text, in quotes if need be, not a list
-            8: error: a key must be text, not 1; put it in quotes if it is meant so
-            9: error: a key must be text, not true; put it in quotes if it is meant so
+            8: error: a key must be text, not 1; put it in quotes if it is text
+            9: error: a key must be text, not true; put it in quotes if it is text
             10: error: model must be text, in quotes if need be, not 4
             11: warning: unknown key "nmae"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
             13: error: when_to_use is given twice; `-` and `_` are the same in a key
@@ -237,7 +237,7 @@ fn front_matter_that_is_no_map_is_an_error() {
     check(
         "---\nshort: a\nname: \"open\n---\n",
         expect![[r#"
-            3: error: this is not YAML: while scanning a quoted scalar, found unexpected end of stream
+            3: error: invalid YAML: while scanning a quoted scalar, found unexpected end of stream
         "#]],
     );
     check(
@@ -284,7 +284,7 @@ fn invalid_servers_and_hooks_are_errors() {
         (
             "hooks: [{event: a, name: b, run: c}]",
             expect![[r#"
-            3: error: name says in a hook what is said already
+            3: error: name sets a field of a hook that is set already; remove one of them
         "#]],
         ),
         (

@@ -252,7 +252,7 @@ fn skill_from_list(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), Sk
         return Err(problem(ProblemSeverity::Error, message));
     }
     let untypable = check_id(&listed.id).err().map(|wrong| {
-        let message = format!("{:?} is no slash command: {wrong}", listed.id);
+        let message = format!("{:?} is not a slash command: {wrong}", listed.id);
         problem(ProblemSeverity::Warning, message)
     });
     let name = match listed.name.trim().is_empty() {

@@ -26,7 +26,7 @@ impl SessionSkills {
                 "type": "object",
                 "properties": {
                     "name": {"type": "string", "description": "The skill's id."},
-                    "arguments": {"type": "string", "description": "What it is to be used on, if it says so."},
+                    "arguments": {"type": "string", "description": "The arguments of the skill, if its instructions require any."},
                 },
                 "required": ["name"],
                 "additionalProperties": false,

@@ -66,7 +66,7 @@ impl SkillMatchStrategy {
             None => {
                 let known = all.map(Self::as_str).join(", ");
                 let warning = format!(
-                    "{LOGGER}: {name:?} is no strategy, so metadata is used; the strategies are {known}"
+                    "{LOGGER}: unknown strategy {name:?}, using metadata; known strategies: {known}"
                 );
                 (Self::Metadata, Some(warning))
             }

@@ -96,7 +96,7 @@ impl Agent for SkillCommand {
         if !self.agent.profile().follows_instructions {
             let shown = code(name);
             cx.say(format!(
-                "The skill {shown} is active. This is what it tells an agent to do:\n\n{text}"
+                "The skill {shown} is active. Its instructions for an agent are:\n\n{text}"
             ))
             .await?;
             return Ok(StopReason::EndTurn);

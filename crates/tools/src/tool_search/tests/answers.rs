@@ -87,7 +87,7 @@ async fn an_invalid_answer_becomes_a_diagnostic() {
     .await;
     check(
         json!("a, b"),
-        &expect![[r#"{"tool_names":[],"diagnostic":"the search failed: its text is no JSON: expected value at line 1 column 1"}"#]],
+        &expect![[r#"{"tool_names":[],"diagnostic":"the search failed: its text is not JSON: expected value at line 1 column 1"}"#]],
     )
     .await;
     check(

@@ -83,17 +83,14 @@ fn options_deserialize_from_a_file() {
     let table = read("[tool_search]\nbudget_tokens = 10").unwrap();
     assert_eq!(table.budget_tokens, Some(10));
     let error = read("tool_search = \"semantic\"").unwrap_err().to_string();
-    assert!(
-        error.contains("there are bm25, regex and hybrid"),
-        "{error}"
-    );
+    assert!(error.contains("use bm25, regex or hybrid"), "{error}");
 }
 
 #[test]
 fn an_invalid_configuration_is_rejected() {
     assert_rejected(
         json!("semantic"),
-        expect![[r#"there is no tool search "semantic"; there are bm25, regex and hybrid"#]],
+        expect![[r#"unknown tool search "semantic"; use bm25, regex or hybrid"#]],
     );
     assert_rejected(
         json!(1),

@@ -208,7 +208,7 @@ fn an_invalid_pattern_becomes_a_diagnostic() {
         ToolRanking::Regex,
         "gr(ep",
         expect![[r#"
-            the query is no regular expression: regex parse error:
+            the query is not a regular expression: regex parse error:
                 gr(ep
                   ^
             error: unclosed group"#]],
@@ -217,7 +217,7 @@ fn an_invalid_pattern_becomes_a_diagnostic() {
         ToolRanking::Regex,
         r"(?=grep)",
         expect![[r#"
-            the query is no regular expression: regex parse error:
+            the query is not a regular expression: regex parse error:
                 (?=grep)
                 ^^^
             error: look-around, including look-ahead and look-behind, is not supported"#]],
@@ -226,7 +226,7 @@ fn an_invalid_pattern_becomes_a_diagnostic() {
         ToolRanking::Regex,
         r"\w{1000}",
         expect![
-            "the query is no regular expression: Compiled regex exceeds size limit of 1048576 bytes."
+            "the query is not a regular expression: Compiled regex exceeds size limit of 1048576 bytes."
         ],
     );
 }
@@ -234,7 +234,7 @@ fn an_invalid_pattern_becomes_a_diagnostic() {
 #[test]
 fn a_blank_or_too_long_query_finds_nothing() {
     for ranking in ToolRanking::ALL {
-        let blank = expect!["the query is blank; say in a few words what the tool should do"];
+        let blank = expect!["the query is blank; describe in a few words what the tool should do"];
         check(ranking, " \n", blank);
         let long = expect!["the query is longer than 1024 bytes; use a few words"];
         check(ranking, &"grep ".repeat(300), long);

@@ -181,7 +181,7 @@ fn an_overflow_is_reported_as_missed_once() {
         last.error
             .as_ref()
             .unwrap()
-            .contains("look at the files again")
+            .contains("read the files again")
     );
     assert!(last.paths.is_empty());
     assert!(pending.is_empty());

@@ -401,10 +401,10 @@ fn messages_of_the_system_are_not_reported() {
         ),
         (
             notify::Error::generic("lost secret/key.rs"),
-            "no reason that can be told",
+            "no reason that can be shown",
         ),
-        (notify::Error::path_not_found(), "something is gone"),
-        (notify::Error::watch_not_found(), "no longer watched"),
+        (notify::Error::path_not_found(), "a path does not exist"),
+        (notify::Error::watch_not_found(), "is not watched"),
     ] {
         let error = error.add_path(elsewhere.clone()).add_path(inside.clone());
         scene.scout.handle(Err(error));

@@ -257,7 +257,7 @@ async fn invalid_ids_are_not_slash_commands() {
     .await;
     let told = rig.run_turn("x", vec![Act::Load("two words", "a")]).await;
     assert!(
-        told[0].contains("\"two words\" is no slash command"),
+        told[0].contains("\"two words\" is not a slash command"),
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
@@ -271,8 +271,9 @@ async fn invalid_ids_are_not_slash_commands() {
     assert_eq!(commands(&rig), ["local"]);
     assert_eq!(
         told.last().unwrap(),
-        "says \"error: the host's skill \\\"two words\\\" is refused: the name \\\"two words\\\" cannot be a slash \
-         command: it holds ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; or give the skill another name than its folder's\""
+        "says \"error: the host's skill \\\"two words\\\" is rejected: the name \\\"two words\\\" cannot be a slash \
+         command: it contains ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or \
+         digit; or give the skill another name than its folder's\""
     );
 }
 

@@ -282,7 +282,7 @@ fn unknown_strategy_falls_back_to_the_default() {
     assert_eq!(strategy, SkillMatchStrategy::Metadata);
     let warning = warning.unwrap();
     assert!(
-        warning.starts_with("agent.skill_match: \"magic\""),
+        warning.starts_with("agent.skill_match: unknown strategy \"magic\""),
         "{warning}"
     );
 }

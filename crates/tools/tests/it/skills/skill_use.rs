@@ -109,7 +109,7 @@ async fn model_can_load_only_permitted_skills() {
             "0: + review = acme/review (loaded by the model)",
             "says \"Text of review: it\\n\"",
             "says \"error: the skill \\\"secret\\\" is for people only (disable_model_invocation); ask the user to run it\"",
-            "says \"error: there is no skill \\\"nothing\\\"; there are acme/review, deploy, inner, mine, secret\"",
+            "says \"error: unknown skill \\\"nothing\\\"; known skills: acme/review, deploy, inner, mine, secret\"",
         ]
     );
     let spec = SessionSkills::load_skill_spec();

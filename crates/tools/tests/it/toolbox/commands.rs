@@ -35,7 +35,7 @@ async fn timeout_ends_the_process_group_and_keeps_the_output() {
             json!({"command": command, "timeout_ms": 400}),
         )
         .await;
-    assert_failed(&turn, ErrorCategory::Timeout, "its 400 ms were over");
+    assert_failed(&turn, ErrorCategory::Timeout, "it exceeded its 400 ms");
     let (_, end) = turn.only_call();
     assert_eq!(end.raw_output.as_ref().unwrap()["timed_out"], true);
     let text = shown_text(end);
@@ -117,7 +117,7 @@ async fn host_without_a_terminal_runs_commands_over_its_bridge() {
         json!({"exit_code": null, "signal": null, "stdout": "o", "stderr": "", "timed_out": true}),
     );
     let turn = rig.call_allowed("run_command", command.clone()).await;
-    assert_failed(&turn, ErrorCategory::Timeout, "its 5000 ms were over");
+    assert_failed(&turn, ErrorCategory::Timeout, "it exceeded its 5000 ms");
     says(json!({"status": "fine"}));
     let turn = rig.call_allowed("run_command", command).await;
     assert_failed(

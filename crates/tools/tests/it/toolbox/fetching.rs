@@ -125,7 +125,7 @@ async fn fetch_bounds_answers_and_rejects_binary_ones() {
     assert_failed(
         &turn,
         ErrorCategory::Timeout,
-        "no whole answer within 50 ms",
+        "no complete answer within 50 ms",
     );
 }
 
@@ -136,7 +136,7 @@ async fn invalid_url_fails_without_a_question() {
     for (url, words) in [
         ("file:///etc/passwd", "`url`"),
         ("https://ada:hunter2@a.example/", "a user or a password"),
-        ("http://", "`url` is no address"),
+        ("http://", "`url` is not an address"),
     ] {
         let turn = rig.call("fetch", json!({"url": url})).await;
         assert_failed(&turn, unfit, words);

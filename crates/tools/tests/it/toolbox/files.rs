@@ -54,12 +54,12 @@ async fn impossible_edit_fails_without_a_question() {
         (
             json!({"path": "a.txt", "old_text": "one", "new_text": "1"}),
             failed,
-            "stands there 2 times",
+            "occurs 2 times",
         ),
         (
             json!({"path": "a.txt", "old_text": "two", "new_text": "2"}),
             failed,
-            "does not stand there",
+            "`old_text` was not found",
         ),
         (
             json!({"path": "a.txt", "old_text": "one\n", "new_text": "one\n", "replace_all": true}),
@@ -69,7 +69,7 @@ async fn impossible_edit_fails_without_a_question() {
         (
             json!({"path": "none.txt", "old_text": "a", "new_text": "b"}),
             failed,
-            "no such file to edit",
+            "the file does not exist",
         ),
         (
             json!({"path": "a.txt", "patch": "@@ -1 +1 @@\n-two\n+2\n"}),
@@ -141,7 +141,7 @@ async fn diff_shows_what_the_client_saved() {
     let (_, end) = turn.only_call();
     assert_eq!(end.executor, Some(ToolExecutor::HostBridge));
     assert!(
-        shown_text(end).contains("saved it otherwise"),
+        shown_text(end).contains("saved a different text"),
         "{}",
         shown_text(end)
     );

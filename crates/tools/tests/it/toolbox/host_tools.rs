@@ -49,11 +49,7 @@ async fn lent_tool_is_reported_asked_about_and_called() {
     desk.lend(&["lint"]);
     let turn = rig.call("build", json!({"n": 2})).await;
     assert_eq!(turn.changes()[0].removed, ["build"]);
-    assert_failed(
-        &turn,
-        ErrorCategory::ToolError,
-        "there is no tool \"build\"",
-    );
+    assert_failed(&turn, ErrorCategory::ToolError, "unknown tool \"build\"");
     assert_eq!(desk.called.lock().unwrap().len(), 2);
 }
 
@@ -167,7 +163,7 @@ async fn silent_host_delays_only_its_own_turn() {
     rig.rewind();
     let turn = rig.finish().await;
     assert_eq!(begun.elapsed().as_secs(), 5);
-    let said = "the host's tools cannot be had, so there are none: the host did not answer \
+    let said = "the host's tools are not available: the host did not answer \
                 host/tools/list in time";
     assert_eq!(turn.warnings(), [said]);
     assert_eq!(turn.only_call().1.status, ToolCallStatus::Completed);

@@ -70,7 +70,7 @@ async fn command_runs_in_the_shell_that_its_call_names() {
 async fn unusable_shell_fails_without_a_question() {
     let mut rig = rig().await;
     for (shell, words) in [
-        ("fish", "there is no shell \"fish\"; there are "),
+        ("fish", "unknown shell \"fish\"; known shells: "),
         ("zsh", "the shell \"zsh\" is not at /opt/gone/zsh"),
     ] {
         let call = json!({"command": "true", "shell": shell});

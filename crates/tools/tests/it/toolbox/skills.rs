@@ -45,8 +45,7 @@ async fn reading_a_file_activates_a_skill_that_limits_the_tools() {
     rig.call("read_file", json!({"path": "notes.md"})).await;
 
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
-    let words =
-        "glob is not among the tools that active skills leave in reach; end docs to have it";
+    let words = "active skills do not allow glob; end docs to use it";
     assert_failed(&turn, ErrorCategory::PermissionDenied, words);
     let turn = rig.run_turn("visible").await;
     let said = turn.agent_text();

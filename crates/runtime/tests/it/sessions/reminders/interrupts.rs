@@ -36,7 +36,7 @@ async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
     stage.inject(STEER, "hello").await;
     assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
     stage.remind(INTERRUPT, reminder("stop")).await;
-    let reason = "a reminder interrupted before anybody answered".to_owned();
+    let reason = "a reminder interrupted before an answer arrived".to_owned();
     assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
     // This answer is too late.
     let option_id = "allow_once".to_owned();
@@ -61,7 +61,7 @@ async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
         queued "hello"
         queued stop
         resolved cancelled
-        call-1 failed a reminder interrupted before anybody answered
+        call-1 failed a reminder interrupted before an answer arrived
         injected patient finish_step
         user: hello
         injected stop interrupt_immediate
@@ -89,7 +89,7 @@ async fn questions_before_the_next_seam_are_denied_after_an_interrupt() {
     collect_until(&mut from, is_ask).await;
     stage.remind(INTERRUPT, reminder("stop")).await;
     let denied = || {
-        let reason = "a reminder interrupted before anybody answered".to_owned();
+        let reason = "a reminder interrupted before an answer arrived".to_owned();
         Err(AgentError::Denied { reason })
     };
     assert_eq!(asking.await.unwrap(), denied());
@@ -277,7 +277,7 @@ async fn interrupting_message_withdraws_questions() {
     let asking = tokio::spawn(write(leg.cx.clone()));
     collect_until(&mut stage.session.subscribe(Seq::ZERO), is_ask).await;
     stage.inject(INTERRUPT, "stop").await;
-    let reason = "a message interrupted before anybody answered".to_owned();
+    let reason = "a message interrupted before an answer arrived".to_owned();
     assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
     assert_eq!(leg.pass_seam(Seam::PreToolDispatch).await, ["stop"]);
     leg.finish();

@@ -394,7 +394,7 @@ async fn reminders_in_force_count_towards_the_limit() {
         .await;
     assert_eq!(refusal_result(too_many), ControlResult::QueueFull);
     let full = leg.cx.remind(reminder("c")).await;
-    let why = "too many reminders are in force or wait already; let some expire";
+    let why = "too many reminders are active or waiting already; wait until some expire";
     assert_eq!(full, Err(AgentError::Failed(why.to_owned())));
     // Messages have their own limit; the agent continues.
     stage.inject(STEER, "hello").await;

@@ -105,7 +105,7 @@ async fn worker_calls_are_announced_above_before_they_are_asked_about() {
     let end = long.unwrap();
     assert_eq!(end.status, ToolCallStatus::Completed);
     let shown = format!("{:?}", end.content);
-    assert!(shown.contains("Too long to be repeated here"), "{shown}");
+    assert!(shown.contains("Too long to repeat here"), "{shown}");
     assert!(end.duration_ms.is_some());
     // The audit is the worker's.
     let audit = end.audit.as_ref().unwrap();

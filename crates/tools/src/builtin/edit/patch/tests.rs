@@ -70,21 +70,22 @@ fn an_error_names_the_hunk_that_does_not_apply() {
         TEXT,
         "@@ -1,1 +1,1 @@\n-one\n+1\n@@ -3,1 +3,1 @@\n-four\n+4\n",
         &expect![
-            "hunk 2 does not apply: line 3 of the file is not what it says; its lines stand at line 4"
+            "hunk 2 does not apply: line 3 of the file differs from the patch; its lines are at line 4"
         ],
     );
     check(
         TEXT,
         "@@ -1,2 +1,2 @@\n one\n-tow\n+2\n",
         &expect![
-            "hunk 1 does not apply: line 2 of the file is not what it says; read the file again"
+            "hunk 1 does not apply: line 2 of the file differs from the patch; read the file again"
         ],
     );
     check(
         "a\nb\na\n",
         "@@ -2 +2 @@\n-a\n+x\n",
         &expect![
-            "hunk 1 does not apply: line 2 of the file is not what it says; its lines stand at several others"
+            "hunk 1 does not apply: line 2 of the file differs from the patch; its lines are at several \
+             other lines"
         ],
     );
     check(
@@ -95,7 +96,7 @@ fn an_error_names_the_hunk_that_does_not_apply() {
     check(
         TEXT,
         "@@ -3 +3 @@\n-three\n+3\n@@ -1 +1 @@\n-one\n+1\n",
-        &expect!["hunk 2 begins before the one before it ends"],
+        &expect!["hunk 2 overlaps the previous hunk"],
     );
 }
 
