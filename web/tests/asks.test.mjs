@@ -82,7 +82,7 @@ describe("the answers to a permission", () => {
     assert.deepEqual(names.map((name) => name.replace(/^\w\s+/, "")), [
       "Allow this once", "Allow for this session", "Always allow in this workspace", "Reject this once", "Always reject in this workspace",
     ]);
-    await card(page).getByText("Lasting answers are about `touch made-by-the-page && echo 'whole command' shown`").waitFor();
+    await card(page).getByText("Lasting answers apply to `touch made-by-the-page && echo 'whole command' shown`").waitFor();
     await card(page).locator(".answer-button.reject").first().click();
     await close(page);
   });

@@ -165,7 +165,7 @@ describe("the list of sessions", () => {
 
   it("says so when a session does not exist", async () => {
     const page = await again(browser, server, {}, `${server.origin}#/s/nosuch`);
-    await page.locator(".banner.failed", { hasText: "no such session" }).waitFor();
+    await page.locator(".banner.failed", { hasText: "unknown session" }).waitFor();
     await close(page);
   });
 });

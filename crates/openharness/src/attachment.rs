@@ -112,13 +112,13 @@ fn denial(why: AttachmentProblem, places: &[usize]) -> Option<CapabilityDenial> 
         AttachmentProblem::BringsContent => (
             "not_supported",
             format!(
-                "Left out: {which}. Content is not taken; upload it and send a reference in `ref_id`, `uri` or \
+                "Left out: {which}. Content is not accepted; upload it and send a reference in `ref_id`, `uri` or \
                  `asset_id`."
             ),
         ),
         AttachmentProblem::RefersToNothing => (
             "missing_reference",
-            format!("Left out: {which}. Give a `ref_id`, `uri` or `asset_id`."),
+            format!("Left out: {which}. Send a `ref_id`, `uri` or `asset_id`."),
         ),
     };
     Some(CapabilityDenial {
@@ -249,8 +249,8 @@ mod tests {
         let messages: Vec<_> = denied.iter().map(|it| &*it.message).collect();
         expect_test::expect![[r#"
             [
-                "Left out: attachments[1]. Content is not taken; upload it and send a reference in `ref_id`, `uri` or `asset_id`.",
-                "Left out: attachments[0], attachments[2], attachments[3], attachments[4], attachments[5], attachments[6], attachments[7], attachments[8], 9991 more. Give a `ref_id`, `uri` or `asset_id`.",
+                "Left out: attachments[1]. Content is not accepted; upload it and send a reference in `ref_id`, `uri` or `asset_id`.",
+                "Left out: attachments[0], attachments[2], attachments[3], attachments[4], attachments[5], attachments[6], attachments[7], attachments[8], 9991 more. Send a `ref_id`, `uri` or `asset_id`.",
             ]
         "#]]
         .assert_debug_eq(&messages);

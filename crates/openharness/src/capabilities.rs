@@ -21,9 +21,7 @@ pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS]
 const DENIED: [CapabilityDenial; 1] = [CapabilityDenial {
     capability: "openharness.streaming",
     code: "not_supported",
-    message: Cow::Borrowed(
-        "Answers come whole; a run that takes long is followed by its continuation.",
-    ),
+    message: Cow::Borrowed("Answers are sent whole; follow a long run with its continuation."),
 }];
 
 /// The capabilities that a Shell requests.

@@ -82,7 +82,7 @@ fn environment_state(context: &MessageObject<'_>) -> Result<Option<Value>, OpenH
     match state.text(TIER)? {
         None | Some("public" | "restricted") => Ok(non_empty_object(open_members(&state))),
         Some("secret") => Ok(None),
-        Some(_) => Err(state.wrong_member(TIER, "has to be `public`, `restricted` or `secret`")),
+        Some(_) => Err(state.wrong_member(TIER, "must be `public`, `restricted` or `secret`")),
     }
 }
 

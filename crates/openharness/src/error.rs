@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 /// An error, with a message for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OpenHarnessError {
-    #[error("The body is no JSON object, or nests too deeply; send one message, encoded as UTF-8.")]
+    #[error(
+        "The body is not a JSON object, or is nested too deeply; send one message, encoded as UTF-8."
+    )]
     NotJson,
     /// A field is missing or wrong.
     #[error("`{field}` {problem}.")]
@@ -18,14 +20,14 @@ pub(crate) enum OpenHarnessError {
         problem: &'static str,
     },
     #[error(
-        "This engine speaks version 1 of the protocol; send a `protocol_version` such as \"1.0.0\"."
+        "This engine supports version 1 of the protocol; send a `protocol_version` such as \"1.0.0\"."
     )]
     Version,
     #[error("The body is longer than {limit} bytes.")]
     TooLarge { limit: usize },
-    #[error("Requests are taken by POST.")]
+    #[error("The method must be POST.")]
     Method,
-    #[error("The body has to be JSON; send `content-type: application/json`.")]
+    #[error("The body must be JSON; send `content-type: application/json`.")]
     MediaType,
     #[error("The body took too long to arrive.")]
     Slow,
@@ -34,42 +36,39 @@ pub(crate) enum OpenHarnessError {
     Refused { status: StatusCode, words: String },
     #[error("This `request_id` was used for another request; use a new one.")]
     RequestIdConflict,
-    #[error(
-        "The continuation is none of yours; send `response.continuation` back as it was handed out."
-    )]
+    #[error("Unknown continuation; send back `response.continuation` unchanged.")]
     ContinuationUnknown,
-    #[error("Nothing runs in this session; there is nothing to cancel.")]
+    #[error("No run is active in this session; there is nothing to cancel.")]
     Idle,
     #[error(
-        "The run asks no such question, or it has its answer already; ask with the continuation alone to see what is \
-         open."
+        "The run has no open question with this id; send the continuation alone to get the open questions."
     )]
     QuestionUnknown,
-    #[error("The answer does not fit: {problem}.")]
+    #[error("Invalid answer: {problem}.")]
     AnswerUnfit { problem: String },
     /// The agent does not accept the content.
     #[error("{problem}")]
     Unsupported { problem: String },
-    #[error("Too much waits in this session already; try again later.")]
+    #[error("The queue of this session is full; try again later.")]
     Busy,
-    #[error("Somebody else drives this session now; try again later.")]
+    #[error("Another client controls this session now; try again later.")]
     Driven,
     #[error("Another process has this session open; try again later.")]
     InUse,
-    #[error("Too many requests are under way; try again later.")]
+    #[error("Too many requests are in progress; try again later.")]
     TooMany,
-    #[error("The engine is about to stop; try again later.")]
+    #[error("The engine is shutting down; try again later.")]
     Ending,
     #[error("The engine cannot reach its journal; try again later.")]
     Unavailable,
     /// The agent failed with this message.
     #[error("{message}")]
     Failed { message: String },
-    #[error("The run was cancelled, by somebody or because the engine was stopped.")]
+    #[error("The run was cancelled, by a client or because the engine was stopped.")]
     Cancelled,
     #[error(
-        "The engine stopped in the middle of the run; nothing of it was done twice. Ask again with a new \
-         `request_id` to go on."
+        "The engine stopped during the run; no part of it ran twice. Send the request again with a new \
+         `request_id` to continue."
     )]
     Interrupted,
 }
@@ -174,7 +173,7 @@ pub(crate) mod tests {
                 "invalid",
                 OpenHarnessError::Invalid {
                     field: "request.context.attachments[0].uri".to_owned(),
-                    problem: "brings content along; send an address it can be had from",
+                    problem: "contains the content; send an address to load it from",
                 },
                 "a field is missing or wrong; `details.field` names it",
             ),

@@ -38,7 +38,7 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarn
     }
     for answer in ours.one_or_more("answer")? {
         let Some(text) = answer.text("text")? else {
-            return Err(answer.wrong_member("text", "is missing; the answer stands there"));
+            return Err(answer.wrong_member("text", "is missing; send the answer there"));
         };
         verdicts.push(DirectiveAnswer {
             id: question_id(&answer)?,
@@ -54,10 +54,7 @@ pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarn
 fn question_id(verdict: &MessageObject<'_>) -> Result<String, OpenHarnessError> {
     let id = verdict.id("id")?;
     id.ok_or_else(|| {
-        verdict.wrong_member(
-            "id",
-            "is missing; name the question by the id of its directive",
-        )
+        verdict.wrong_member("id", "is missing; send the id of the question's directive")
     })
 }
 
@@ -67,7 +64,7 @@ fn decision(approval: &MessageObject<'_>) -> Result<AnswerValue, OpenHarnessErro
         Some("always") => Ok(AnswerValue::Always),
         Some("reject") => Ok(AnswerValue::Reject),
         Some(_) | None => {
-            Err(approval.wrong_member("decision", "has to be `once`, `always` or `reject`"))
+            Err(approval.wrong_member("decision", "must be `once`, `always` or `reject`"))
         }
     }
 }

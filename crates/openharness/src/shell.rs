@@ -31,7 +31,7 @@ pub(crate) fn read(
     };
     let kind = shell.text("shell_kind")?;
     if kind == Some("") {
-        return Err(shell.wrong_member("shell_kind", "has to name a kind of Shell, or be left out"));
+        return Err(shell.wrong_member("shell_kind", "must name a kind of Shell, or be left out"));
     }
     Ok(profile(kind.map(text_style).unwrap_or_default(), wanted))
 }

@@ -8,7 +8,7 @@ pub(crate) const OURS: &str = "1.0.0";
 pub(crate) const SUPPORTED: [&str; 1] = [OURS];
 
 const FIELD: &str = "protocol_version";
-const PROBLEM: &str = "has to be a semantic version, such as \"1.0.0\"";
+const PROBLEM: &str = "must be a semantic version, such as \"1.0.0\"";
 
 /// Checks that the version of a message is supported.
 pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError> {

@@ -128,7 +128,7 @@ impl DocumentClient {
         match self.seat.answering_term() {
             (Some(term), _) => Ok((term, turn)),
             (None, _) => Err(ClientCommandError::bad(
-                "somebody else is asked just now; who decides is about to change, try again",
+                "control of this session is changing; try again",
             )),
         }
     }

@@ -54,7 +54,7 @@ mod tests {
     fn every_rejection_has_a_message() {
         let other = || Some("ann".to_owned());
         let table: Vec<ClientCommandError> = vec![
-            ClientCommandError::bad("prompt is empty; say something"),
+            ClientCommandError::bad("prompt must not be empty"),
             NotInControl::NotController {
                 controller: other(),
             }
@@ -91,12 +91,12 @@ mod tests {
         ];
         let told: String = table.iter().map(|refused| format!("{refused}\n")).collect();
         expect![[r#"
-            prompt is empty; say something
+            prompt must not be empty
             only ann, which controls the session, may do this; a client with a name may send takeover
             no client controls the session; only a controller may do this; a client with a name may send takeover
             ann controls the session but gave up sending messages to the agent; a client with a name may send takeover
             ann controls the session but gave up answering questions; a client with a name may send takeover
-            there is no such session; /ws/sessions has them all
+            unknown session; /ws/sessions lists all sessions
             64 prompts are waiting already; wait for one to end
             the session is closed
             unknown mode "mad"; known modes: ask, auto

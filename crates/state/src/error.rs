@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
     /// The session does not exist, or belongs to another principal.
-    #[error("there is no such session; /ws/sessions has them all")]
+    #[error("unknown session; /ws/sessions lists all sessions")]
     NoSession,
     /// The session has no such call.
     #[error("the session has no such tool call")]
@@ -43,7 +43,7 @@ pub(crate) enum StateError {
     #[error("the query must be name=value pairs with & between them, as percent-encoded UTF-8")]
     NoQuery,
     /// The session was closed while it was read.
-    #[error("the session was closed meanwhile; ask again to open it")]
+    #[error("the session was closed; repeat the request to open it again")]
     Closed,
     /// The session could not be opened or read.
     #[error("{words}")]
@@ -55,7 +55,7 @@ pub(crate) enum StateError {
     #[error("{0}")]
     Handshake(#[from] NoHandshake),
     /// The route needs a WebSocket.
-    #[error("this is served over a WebSocket; ask for an upgrade")]
+    #[error("this path needs a WebSocket; send an upgrade request")]
     Upgrade,
     /// The limit of connections is reached.
     #[error("there are too many connections; try again later")]
@@ -106,7 +106,7 @@ impl From<SessionError> for StateError {
             SessionError::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             SessionError::Journal(JournalError::Locked(_)) => (
                 StatusCode::CONFLICT,
-                "the session is open in another process; end that one first".to_owned(),
+                "the session is open in another process; stop that process first".to_owned(),
             ),
             SessionError::Journal(JournalError::Exists(_)) => (
                 StatusCode::CONFLICT,
@@ -217,7 +217,7 @@ mod tests {
         }
         assert!(!told.contains("secret"), "{told}");
         expect![[r#"
-            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"unknown session; /ws/sessions lists all sessions"}
             404 {"error":"the session has no such tool call"}
             400 {"error":"after must be a number"}
             400 {"error":"after is given more than once; give it once"}
@@ -225,22 +225,22 @@ mod tests {
             400 {"error":"the body must be a JSON object whose commands are a list"}
             413 {"error":"the body is longer than 1024 bytes; leave the state out of it"}
             408 {"error":"the body took too long to arrive; send it at once"}
-            503 {"error":"the session was closed meanwhile; ask again to open it"}
+            503 {"error":"the session was closed; repeat the request to open it again"}
             500 {"error":"the journal lost events"}
-            404 {"error":"there is no such session; /ws/sessions has them all"}
+            404 {"error":"unknown session; /ws/sessions lists all sessions"}
             400 {"error":"the session belongs to /home/ada"}
             400 {"error":"cwd must be the absolute path of an existing directory"}
             400 {"error":"the cursor does not belong to this listing; start again without a cursor"}
             503 {"error":"the agent is shutting down"}
-            404 {"error":"there is no such session; /ws/sessions has them all"}
-            404 {"error":"there is no such session; /ws/sessions has them all"}
-            409 {"error":"the session is open in another process; end that one first"}
+            404 {"error":"unknown session; /ws/sessions lists all sessions"}
+            404 {"error":"unknown session; /ws/sessions lists all sessions"}
+            409 {"error":"the session is open in another process; stop that process first"}
             409 {"error":"the session exists already"}
             500 {"error":"/state/events.jsonl:3: the journal is damaged: no JSON"}
             500 {"error":"/state: the disk is full"}
             409 {"error":"1024 clients are attached to the session already, which is the limit"}
             400 {"error":"not a WebSocket version 13 handshake over HTTP/1.1"}
-            426 {"error":"this is served over a WebSocket; ask for an upgrade"}
+            426 {"error":"this path needs a WebSocket; send an upgrade request"}
             503 {"error":"there are too many connections; try again later"}
             401 {"error":"a token is needed"}
         "#]]

@@ -8,25 +8,25 @@ use crate::{command_error::ClientCommandError, wire::ClientCommand};
 
 /// The commands and their members, for error messages.
 const KNOWN: [(&str, &str); 11] = [
-    ("submit", "prompt, a text"),
+    ("submit", "prompt, a string"),
     ("cancel", "nothing"),
-    ("steer", "message, a text"),
-    ("approve", "toolCallId and maybe optionId, texts"),
+    ("steer", "message, a string"),
+    ("approve", "toolCallId and optionally optionId, strings"),
     (
         "deny",
-        "toolCallId and maybe reason and optionId, all of them texts",
+        "toolCallId and optionally reason and optionId, all of them strings",
     ),
-    ("resume", "sessionId and maybe prompt, texts"),
+    ("resume", "sessionId and optionally prompt, strings"),
     (
         "configure",
-        "config, an object; permissionMode and title in it are texts",
+        "config, an object; permissionMode and title in it are strings",
     ),
     (
         "answer",
-        "questionId, a text, with answer, a text, or approved or accepted, true or false, and maybe reason, a \
-         text",
+        "questionId, a string, with answer, a string, or approved or accepted, true or false, and optionally \
+         reason, a string",
     ),
-    ("withdraw", "messageId, a text"),
+    ("withdraw", "messageId, a string"),
     ("takeover", "nothing"),
     ("handback", "nothing"),
 ];
@@ -47,7 +47,7 @@ pub(crate) fn parse_commands(
     let commands = frame.get("commands").and_then(Value::as_array);
     let Some(commands) = commands.filter(|_| is_commands) else {
         return Err(ClientCommandError::bad(
-            "the frame is none of ours; send {\"type\":\"commands\",\"commands\":[…]}",
+            "the frame does not contain commands; send {\"type\":\"commands\",\"commands\":[…]}",
         ));
     };
     if commands.len() > MOST {
@@ -64,13 +64,13 @@ pub(crate) fn parse_command(given: &Value) -> Result<ClientCommand, ClientComman
     let known = KNOWN.iter().find(|(known, _)| name == Some(known));
     match known {
         Some((name, takes)) => ClientCommand::deserialize(given).map_err(|_| {
-            ClientCommandError::bad(format!("the command {name} is wrong; it takes {takes}"))
+            ClientCommandError::bad(format!("invalid command {name}; it takes {takes}"))
         }),
         None => {
             let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
             Err(ClientCommandError::bad(format!(
-                "the command has no type that is known; the types are {names}"
+                "unknown command type; known types: {names}"
             )))
         }
     }
@@ -79,9 +79,7 @@ pub(crate) fn parse_command(given: &Value) -> Result<ClientCommand, ClientComman
 /// Checks that a text is not blank.
 pub(crate) fn require_text(name: &str, text: String) -> Result<String, ClientCommandError> {
     match text.trim().is_empty() {
-        true => Err(ClientCommandError::bad(format!(
-            "{name} is empty; say something"
-        ))),
+        true => Err(ClientCommandError::bad(format!("{name} must not be empty"))),
         false => Ok(text),
     }
 }
@@ -96,7 +94,7 @@ pub(crate) fn approval_decision(
         option.ok_or_else(|| ClientCommandError::bad("this call cannot be allowed once"))?;
     if !option.kind.allows() {
         return Err(ClientCommandError::bad(format!(
-            "optionId {:?} refuses the call; send it with deny",
+            "optionId {:?} rejects the call; send it with deny",
             option.option_id
         )));
     }
@@ -141,7 +139,7 @@ fn choose<'a>(
             let known: Vec<_> = ask.options.iter().map(|it| it.option_id.as_str()).collect();
             let known = known.join(", ");
             Err(ClientCommandError::bad(format!(
-                "optionId is none of this question's; they are {known}"
+                "unknown optionId; known optionIds: {known}"
             )))
         }
     }

@@ -115,7 +115,7 @@ impl LastSessions {
                 }
                 Ok(_) => {}
                 Err(error) if is_out_of_reach(&error) => {
-                    tracing::debug!(session = %id, %error, "the last session cannot be returned to");
+                    tracing::debug!(session = %id, %error, "could not reopen the last session");
                 }
                 Err(error) => return Err(error),
             }

@@ -65,7 +65,7 @@ pub(crate) async fn serve(
     let farewell = tokio::select! {
         farewell = read(stream, client, says, RateAllowance::new(per_second)) => farewell,
         farewell = write(&mut sink, said, room) => farewell,
-        () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+        () = ending.cancelled() => Some((CloseCode::Away, "the server is shutting down")),
     };
     send_close(&mut sink, farewell).await;
 }
@@ -81,7 +81,7 @@ pub(crate) async fn serve_sessions(
     let listen = async {
         while let Some(Ok(message)) = stream.next().await {
             if let Message::Text(_) | Message::Binary(_) = message {
-                return Some((CloseCode::Policy, "this document takes no commands"));
+                return Some((CloseCode::Policy, "this document accepts no commands"));
             }
         }
         None
@@ -89,7 +89,7 @@ pub(crate) async fn serve_sessions(
     let farewell = tokio::select! {
         farewell = listen => farewell,
         farewell = send_sessions(&mut sink, &board) => farewell,
-        () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+        () = ending.cancelled() => Some((CloseCode::Away, "the server is shutting down")),
     };
     send_close(&mut sink, farewell).await;
 }
@@ -134,11 +134,11 @@ async fn read(
         let text = match message {
             Ok(Message::Text(text)) if allowance.take() => text,
             Ok(Message::Text(_)) => {
-                let reason = "too many messages in too short a time; go slower";
+                let reason = "too many messages in a short time; slow down";
                 return Some((CloseCode::Policy, reason));
             }
             Ok(Message::Binary(_)) => {
-                return Some((CloseCode::Unsupported, "send text, one message in a frame"));
+                return Some((CloseCode::Unsupported, "send text, one message per frame"));
             }
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
             Ok(Message::Close(_)) => return None,

@@ -198,7 +198,7 @@ impl Document {
                 self.add_note(NoteKind::Progress, text, at, out);
             }
             EventFamily::Context(ContextEvent::TranscriptCompacted(compacted)) => {
-                let text = format!("{} older messages were folded", compacted.archived_messages);
+                let text = format!("Compacted {} older messages", compacted.archived_messages);
                 self.add_note(NoteKind::Compaction, text, at, out);
             }
             EventFamily::Record(RecordEvent::PermissionDeny(record)) => {

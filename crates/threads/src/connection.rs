@@ -60,7 +60,7 @@ impl ReplyTarget {
         match (&self.0, result) {
             (Some(id), result) => rpc::write_answer(id, result, out),
             (None, Ok(_)) => {}
-            (None, Err(error)) => tracing::debug!(%error, "a notification was not carried out"),
+            (None, Err(error)) => tracing::debug!(%error, "a notification failed"),
         }
     }
 }
@@ -135,7 +135,7 @@ pub fn serve_connection(
             let Some(line) = line else { break };
             match rpc::read(line) {
                 Ok(Some(call)) => router::handle(&peer, call).await?,
-                Ok(None) => tracing::debug!("ignored an answer; nothing was asked"),
+                Ok(None) => tracing::debug!("ignored an answer; the server has sent no request"),
                 Err(refused) => {
                     let mut out = Vec::new();
                     rpc::write_error(refused.id.as_ref(), &refused.error, &mut out);

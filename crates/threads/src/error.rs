@@ -12,7 +12,7 @@ pub enum ThreadsError {
     #[error("{0}")]
     InvalidRequest(String),
     /// There is no such method.
-    #[error("there is no such method; the methods are {}", crate::router::METHODS.join(", "))]
+    #[error("unknown method; known methods: {}", crate::router::METHODS.join(", "))]
     MethodNotFound,
     /// The params do not fit the method.
     #[error("{0}")]
@@ -21,18 +21,18 @@ pub enum ThreadsError {
     #[error("{0}")]
     Internal(String),
     /// There is no such thread.
-    #[error("there is no thread with this threadId; thread.list has them all")]
+    #[error("unknown threadId; thread.list returns all threads")]
     ThreadNotFound,
     /// The thread's turn has not ended.
     #[error("a turn of this thread is running; wait for its end, or cancel it with turn.cancel")]
     TurnBusy,
     /// There is no such turn.
     #[error(
-        "this thread has no turn with this turnId; leave turnId out to cancel the one that runs"
+        "this thread has no turn with this turnId; leave turnId out to cancel the running turn"
     )]
     TurnNotFound,
     /// No open question has this id; it may be decided already.
-    #[error("nothing with this requestId waits for a decision; it may have been decided already")]
+    #[error("no open request has this requestId; it may be decided already")]
     ApprovalNotFound,
 }
 
@@ -54,12 +54,12 @@ impl ThreadsError {
 
     /// Returns the error for a thread that was closed while a request waited for it.
     pub(crate) fn thread_closed() -> Self {
-        Self::Internal("the thread was closed; ask again to open it".to_owned())
+        Self::Internal("the thread was closed; repeat the request to open it again".to_owned())
     }
 
     /// Returns the error for requests that arrive faster than they are executed.
     pub(crate) fn too_many_requests() -> Self {
-        let why = "too many requests for this thread wait already; wait for their answers";
+        let why = "too many requests for this thread are pending; wait for their answers";
         Self::Internal(why.to_owned())
     }
 }
@@ -87,7 +87,7 @@ impl From<JournalError> for ThreadsError {
             // An invalid id names no thread.
             JournalError::NotFound(_) | JournalError::InvalidId => Self::ThreadNotFound,
             JournalError::Locked(_) => Self::Internal(
-                "the thread is open in another process; end that one first".to_owned(),
+                "the thread is open in another process; stop that process first".to_owned(),
             ),
             JournalError::Exists(_) => Self::Internal("the thread exists already".to_owned()),
             JournalError::Corrupt { .. } | JournalError::Io { .. } => {
@@ -120,10 +120,10 @@ impl From<SettingError> for ThreadsError {
     fn from(error: SettingError) -> Self {
         match error {
             SettingError::UnknownMode { known, .. } => {
-                Self::InvalidParams(format!("there is no such mode; the modes are {known}"))
+                Self::InvalidParams(format!("unknown mode; known modes: {known}"))
             }
             SettingError::UnknownOption { known, .. } => {
-                Self::InvalidParams(format!("there is no such option; the options are {known}"))
+                Self::InvalidParams(format!("unknown option; known options: {known}"))
             }
             SettingError::UnknownValue { option, known, .. } => {
                 Self::InvalidParams(format!("{option} must be one of {known}"))
@@ -155,7 +155,7 @@ mod tests {
         let controller = || "editor".to_owned();
         let table: Vec<ThreadsError> = vec![
             ThreadsError::Parse("the line is not JSON"),
-            ThreadsError::InvalidRequest("a request has a method".to_owned()),
+            ThreadsError::InvalidRequest("a request must have a method".to_owned()),
             ThreadsError::MethodNotFound,
             ThreadsError::InvalidParams("threadId must be a string".to_owned()),
             ThreadsError::TurnNotFound,
@@ -208,32 +208,32 @@ mod tests {
         assert!(!rows.contains("secret"), "{rows}");
         expect![[r#"
             -32700 the line is not JSON
-            -32600 a request has a method
-            -32601 there is no such method; the methods are initialize, thread.create, thread.list, thread.get, turn.start, turn.cancel, approval.respond
+            -32600 a request must have a method
+            -32601 unknown method; known methods: initialize, thread.create, thread.list, thread.get, turn.start, turn.cancel, approval.respond
             -32602 threadId must be a string
-            -32003 this thread has no turn with this turnId; leave turnId out to cancel the one that runs
-            -32004 nothing with this requestId waits for a decision; it may have been decided already
-            -32603 the thread was closed; ask again to open it
-            -32603 too many requests for this thread wait already; wait for their answers
-            -32001 there is no thread with this threadId; thread.list has them all
+            -32003 this thread has no turn with this turnId; leave turnId out to cancel the running turn
+            -32004 no open request has this requestId; it may be decided already
+            -32603 the thread was closed; repeat the request to open it again
+            -32603 too many requests for this thread are pending; wait for their answers
+            -32001 unknown threadId; thread.list returns all threads
             -32602 directory must be the path of an existing directory
             -32603 the cursor does not belong to this listing; start again without a cursor
             -32603 the server is shutting down
-            -32001 there is no thread with this threadId; thread.list has them all
-            -32603 the thread is open in another process; end that one first
+            -32001 unknown threadId; thread.list returns all threads
+            -32603 the thread is open in another process; stop that process first
             -32603 the thread exists already
             -32603 /state/events.jsonl:3: the journal is damaged: no JSON
             -32603 /state: the disk is full
             -32602 input must have at least one part
             -32602 input: this agent does not accept image blocks in a prompt
             -32002 a turn of this thread is running; wait for its end, or cancel it with turn.cancel
-            -32603 the thread was closed; ask again to open it
+            -32603 the thread was closed; repeat the request to open it again
             -32603 only editor, which controls the session, may do this
             -32603 editor controls the session but gave up sending messages to the agent
-            -32602 there is no such mode; the modes are small, large
-            -32602 there is no such option; the options are small, large
+            -32602 unknown mode; known modes: small, large
+            -32602 unknown option; known options: small, large
             -32602 model must be one of small, large
-            -32603 the thread was closed; ask again to open it
+            -32603 the thread was closed; repeat the request to open it again
         "#]].assert_eq(&rows);
     }
 }

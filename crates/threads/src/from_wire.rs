@@ -221,7 +221,7 @@ pub(crate) fn decision(
         }
     };
     let (option, reply) = allowed.ok_or_else(|| {
-        bad("decision: this request cannot be allowed like that; answer with another decision")
+        bad("decision: this request does not offer that decision; send another one")
     })?;
     let option_id = option.option_id.clone();
     let args = None;

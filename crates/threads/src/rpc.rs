@@ -52,10 +52,10 @@ fn parse_message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
     match value {
         Value::Object(members) => parse_call(members),
         Value::Array(_) => Err(reject_without_id(
-            "batches are not taken; send one request a line, as an object",
+            "batches are not supported; send one request per line, as an object",
         )),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Err(reject_without_id("a request is an object"))
+            Err(reject_without_id("a request must be an object"))
         }
     }
 }
@@ -63,9 +63,9 @@ fn parse_message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
 /// Describes a parse error. The parser's own message may quote the line.
 fn describe_parse_error(error: &serde_json::Error) -> &'static str {
     if error.to_string().starts_with("recursion limit") {
-        "the line is nested too deeply; 127 levels are read"
+        "the line is nested too deeply; the limit is 127 levels"
     } else {
-        "the line is not JSON; send one JSON object a line"
+        "the line is not JSON; send one JSON object per line"
     }
 }
 
@@ -91,7 +91,7 @@ fn parse_call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRej
         Some(_) => return refuse("method must be a string"),
         // This server sends no requests, so this answers nothing; a reply to it could start an endless exchange.
         None if members.contains_key("result") || members.contains_key("error") => return Ok(None),
-        None => return refuse("a request has a method"),
+        None => return refuse("a request must have a method"),
     };
     let params = members.remove("params");
     Ok(Some(RpcCall { id, method, params }))
@@ -185,25 +185,25 @@ mod tests {
             (
                 r#"{"jsonrpc":"2.0","id":1"#,
                 expect![[r#"
-                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object per line"}}
             "#]],
             ),
             (
                 "secret",
                 expect![[r#"
-                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object a line"}}
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON; send one JSON object per line"}}
             "#]],
             ),
             (
                 "[]",
                 expect![[r#"
-                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken; send one request a line, as an object"}}
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported; send one request per line, as an object"}}
             "#]],
             ),
             (
                 "17",
                 expect![[r#"
-                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request is an object"}}
+                {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request must be an object"}}
             "#]],
             ),
             (
@@ -245,7 +245,7 @@ mod tests {
             (
                 r#"{"jsonrpc":"2.0","id":1}"#,
                 expect![[r#"
-                {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a request has a method"}}
+                {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a request must have a method"}}
             "#]],
             ),
         ] {
@@ -255,7 +255,7 @@ mod tests {
         check(
             &deep,
             expect![[r#"
-            {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is nested too deeply; 127 levels are read"}}
+            {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is nested too deeply; the limit is 127 levels"}}
         "#]],
         );
     }

@@ -338,7 +338,7 @@ impl ThreadTask {
             return;
         };
         for request in self.seat.open_hitl() {
-            let why = "the client can be asked for approvals only";
+            let why = "the client can answer only approvals";
             let id = &request.request_id;
             self.seat.report_hitl_unavailable(id, why, term).await;
         }

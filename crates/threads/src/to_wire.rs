@@ -240,7 +240,7 @@ impl ThreadProjector {
         at: Timestamp,
         out: &mut Vec<ThreadNotification>,
     ) {
-        let why = "the turn ended before this did";
+        let why = "the turn ended before this item";
         match outcome {
             TurnOutcome::Stopped {
                 stop_reason: StopReason::Cancelled,

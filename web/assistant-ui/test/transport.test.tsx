@@ -198,7 +198,7 @@ for (const protocol of PROTOCOLS) {
     it("tells why a command was refused, and shows what there is", { skip: unknownPlay }, async () => {
       const { screen, inside, session, failed } = await visit();
       inside.send?.({ type: "approve", toolCallId: "nothing" });
-      assert.match(await failed(), /^no decision is waited for about this toolCallId/);
+      assert.match(await failed(), /^no open question has this toolCallId/);
       await until("the document of a session", session, (again) => screen.runtime().thread.subscribe(again));
     });
 

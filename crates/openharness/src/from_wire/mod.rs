@@ -41,7 +41,7 @@ fn parse_request(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     // Check this first: another version may give the rest another meaning.
     version::check(&message)?;
     if message.has("response") {
-        return Err(message.wrong_member("response", "has no place in a request"));
+        return Err(message.wrong_member("response", "must not be in a request"));
     }
     let echo = EchoedIds {
         request_id: message.id("request_id")?,
@@ -49,7 +49,7 @@ fn parse_request(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     };
     let capabilities = capabilities::read(&message)?;
     let Some(request) = message.object("request")? else {
-        return Err(message.wrong_member("request", "is missing; what is asked stands there"));
+        return Err(message.wrong_member("request", "is missing; it must contain the request"));
     };
     // The transport identifies the sender. Only the form of `auth` is checked.
     request.object_with_texts("auth", &["tenant_id", "credential_ref", "session_id"])?;
@@ -92,7 +92,7 @@ fn intent(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessErro
         return Ok(environment::as_text(&said));
     }
     let said = context.text(NAME);
-    let said = said.map_err(|_| context.wrong_member(NAME, "has to be a string or an object"))?;
+    let said = said.map_err(|_| context.wrong_member(NAME, "must be a string or an object"))?;
     let said = said.filter(|text| !text.trim().is_empty());
     Ok(said.map(str::to_owned))
 }
@@ -133,26 +133,26 @@ fn check_consistency(
         return Err(ext::wrong_member(
             context,
             "cancel",
-            "stops a run; name it by its continuation, or its session by `session_id`",
+            "needs a run; send its continuation, or its session as `session_id`",
         ));
     }
     if asked.continuation.is_none() && !asked.verdicts.is_empty() {
         return Err(context.wrong_member(
             "continuation",
-            "is missing; a decision comes back with the continuation of its run",
+            "is missing; send a decision with the continuation of its run",
         ));
     }
     if asked.continuation.is_none() && asked.intent.is_none() && !asked.cancel {
         return Err(context.wrong_member(
             "user_intent",
-            "is missing; say what the user wants, name a task in `task_hint`, or send a continuation",
+            "is missing; send what the user wants, a task in `task_hint`, or a continuation",
         ));
     }
     if asked.cancel && !asked.verdicts.is_empty() {
         return Err(ext::wrong_member(
             context,
             "cancel",
-            "stops the run, so that nothing of it can be decided with the same request",
+            "stops the run; send no decision in the same request",
         ));
     }
     let mut decided = HashSet::with_capacity(asked.verdicts.len());
@@ -161,7 +161,7 @@ fn check_consistency(
         return Err(ext::wrong_member(
             context,
             "approval",
-            "decides one question twice; say it once",
+            "decides one question twice; decide it once",
         ));
     }
     Ok(())

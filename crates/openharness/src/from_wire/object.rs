@@ -7,9 +7,9 @@ use crate::error::OpenHarnessError;
 /// The longest accepted name or id, in characters.
 const LONGEST_NAME: usize = 256;
 
-const TEXT: &str = "has to be a string";
-const OBJECT: &str = "has to be an object";
-const ARRAY: &str = "has to be an array of objects";
+const TEXT: &str = "must be a string";
+const OBJECT: &str = "must be an object";
+const ARRAY: &str = "must be an array of objects";
 
 /// An object and its path. A missing object has no members.
 pub(crate) struct MessageObject<'a> {
@@ -83,13 +83,13 @@ impl<'a> MessageObject<'a> {
         match self.text(name)?.filter(|text| !text.trim().is_empty()) {
             None => Ok(None),
             Some(text) if text.chars().count() <= LONGEST_NAME => Ok(Some(text.to_owned())),
-            Some(_) => Err(self.wrong_member(name, "is longer than 256 letters")),
+            Some(_) => Err(self.wrong_member(name, "must have at most 256 characters")),
         }
     }
 
     /// Returns a member that is an id: missing, or a string that is not empty.
     pub(crate) fn id(&self, name: &str) -> Result<Option<String>, OpenHarnessError> {
-        const ID: &str = "has to be a string of 1 to 256 letters, or left out";
+        const ID: &str = "must be a string of 1 to 256 characters, or left out";
         match self.get(name) {
             None => Ok(None),
             Some(value) => match parse_id(value) {
@@ -101,7 +101,7 @@ impl<'a> MessageObject<'a> {
 
     /// Returns a member that is a size.
     pub(crate) fn size(&self, name: &str) -> Result<Option<i64>, OpenHarnessError> {
-        const SIZE: &str = "has to be a whole number of bytes";
+        const SIZE: &str = "must be a whole number of bytes";
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
@@ -118,7 +118,7 @@ impl<'a> MessageObject<'a> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.wrong_member(name, "has to be true or false")),
+            Some(_) => Err(self.wrong_member(name, "must be true or false")),
         }
     }
 

@@ -312,7 +312,7 @@ impl RunRegistry {
         if !has_input(asked) {
             return Err(OpenHarnessError::Invalid {
                 field: "request.context.user_intent".to_owned(),
-                problem: "say what the user wants, or go on with a run by its continuation",
+                problem: "is missing; send what the user wants, or the continuation of a run",
             });
         }
         // The prompt would wait until the decision. Its user sees first what to decide.

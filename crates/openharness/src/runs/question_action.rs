@@ -44,7 +44,7 @@ pub(super) fn plan_actions(
     let mut deeds: Vec<QuestionAction> = Vec::with_capacity(verdicts.len());
     for verdict in verdicts {
         if deeds.iter().any(|deed| deed.id() == verdict.id) {
-            return Err(unfit_answer("each question takes one answer in a request"));
+            return Err(unfit_answer("a request may answer each question only once"));
         }
         let ask = asks.iter().find(|ask| ask.ask_id.as_str() == verdict.id);
         let question = questions.iter().find(|it| it.request_id == verdict.id);
@@ -72,7 +72,7 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
             option_id,
             args: None,
         }),
-        None => Err(unfit_answer("this can only be rejected")),
+        None => Err(unfit_answer("this call can only be rejected")),
     };
     match given {
         AnswerValue::Once => allow(widest(AllowOnce)),
@@ -80,11 +80,9 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
         AnswerValue::Always => allow(widest(AllowAlways).or_else(|| widest(AllowOnce))),
         AnswerValue::Reject => Ok(Decision::Rejected {
             option_id: widest(RejectOnce),
-            reason: Some("whoever was asked rejected the call".to_owned()),
+            reason: Some("the client rejected the call".to_owned()),
         }),
-        AnswerValue::Words(_) => Err(unfit_answer(
-            "whether a tool may run is decided with a decision, not with words",
-        )),
+        AnswerValue::Words(_) => Err(unfit_answer("a permission needs a decision, not a text")),
     }
 }
 
@@ -105,11 +103,11 @@ fn respond(
     };
     let reviewer = principal.as_str();
     if question.kind != HitlKind::Question && !question.may_decide(reviewer) {
-        return Err(unfit_answer("somebody else has to decide this"));
+        return Err(unfit_answer("another person must decide this"));
     }
     let reviewer = Some(reviewer.to_owned());
     match question.kind {
-        HitlKind::Question if yes => Err(unfit_answer("this question is answered with words")),
+        HitlKind::Question if yes => Err(unfit_answer("this question needs a text as its answer")),
         HitlKind::Question => Ok(QuestionAction::Decline(question.request_id.clone())),
         HitlKind::Approval | HitlKind::DualControl => Ok(QuestionAction::Respond(HitlResponse {
             reviewer,
@@ -132,9 +130,7 @@ fn respond_with_text(
     match question.kind {
         HitlKind::Question => {}
         HitlKind::Approval | HitlKind::DualControl | HitlKind::Escalation => {
-            return Err(unfit_answer(
-                "this is decided with a decision, not with words",
-            ));
+            return Err(unfit_answer("this question needs a decision, not a text"));
         }
     }
     let choices = &question.choices;

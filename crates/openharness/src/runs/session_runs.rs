@@ -372,7 +372,7 @@ fn map_hitl_error(error: &HitlError) -> OpenHarnessError {
         HitlError::Unknown(_) => OpenHarnessError::QuestionUnknown,
         HitlError::Closed => OpenHarnessError::Unavailable,
         HitlError::Twice(_) | HitlError::NotAReviewer { .. } => OpenHarnessError::AnswerUnfit {
-            problem: "somebody else has to decide this".to_owned(),
+            problem: "another person must decide this".to_owned(),
         },
         HitlError::Unfit(problem) => OpenHarnessError::AnswerUnfit {
             problem: problem.clone(),

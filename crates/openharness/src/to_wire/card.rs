@@ -62,8 +62,8 @@ fn format_fallback(told: &RunReport, card: &RunCard<'_>) -> String {
 fn format_call(call: &CallSummary) -> String {
     let title = call.title.as_deref().unwrap_or(&call.tool);
     let status = match call.status {
-        ToolCallStatus::Pending => "waits",
-        ToolCallStatus::InProgress => "under way",
+        ToolCallStatus::Pending => "waiting",
+        ToolCallStatus::InProgress => "running",
         ToolCallStatus::Completed => "done",
         ToolCallStatus::Failed => "failed",
     };

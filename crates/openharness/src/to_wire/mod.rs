@@ -128,7 +128,7 @@ fn directives<'a>(asked: &ShellRequest, told: &'a RunReport, now: Timestamp) -> 
         directives.push(Directive {
             priority: DirectivePriority::Low,
             ..Directive::for_display(DirectiveAction::Noop(NoopPayload {
-                message: "Still at work. Ask again with this continuation to see how it goes on.",
+                message: "Still running. Send this continuation to see the progress.",
                 continuation: continuation(told),
             }))
         });

@@ -215,7 +215,7 @@ fn errors_name_the_position() {
         ),
         (
             "rules = [{ deny = 'a' }, { deny = { path = 'a{' } }]",
-            "rule 1: the pattern \"a{\"",
+            "rule 1: invalid pattern \"a{\"",
         ),
         ("rules = [{ deny = { command = \"rm 'x\" } }]", "rule 0: "),
         ("auto_deny = ['']", "it is empty"),

@@ -536,18 +536,18 @@ fn broken_grant_file_is_rejected_with_the_line() {
     let head = "[[grant]]\neffect = 'allow'\nworkspace = '/w'\ntool = 'run'\n";
     let at = "granted_at = 2026-02-26T00:00:00Z\n";
     let table = [
-        (format!("{head}{at}"), "line 1: a grant is about one of"),
+        (format!("{head}{at}"), "line 1: a grant must have exactly one of"),
         (
             format!("\n\n{head}{at}argv = ['a']\nline = 'a'"),
-            "line 3: a grant is about one of",
+            "line 3: a grant must have exactly one of",
         ),
         (
             format!("{head}{at}argv = []"),
-            "line 1: a grant is about one of",
+            "line 1: a grant must have exactly one of",
         ),
         (
             format!("{head}{at}paths = []"),
-            "line 1: a grant is about one of",
+            "line 1: a grant must have exactly one of",
         ),
         (
             format!("{head}{at}arguments = '{{'"),
@@ -555,7 +555,7 @@ fn broken_grant_file_is_rejected_with_the_line() {
         ),
         (
             format!("{head}argv = ['a']\ngranted_at = 'soon'"),
-            "line 1: `granted_at` is no time",
+            "line 1: `granted_at` is not a time",
         ),
         (format!("{head}argv = ['a']"), "granted_at"),
         (format!("{head}{at}argv = 'a'"), "line 6"),

@@ -164,7 +164,7 @@ fn compile_rejects_a_policy_beyond_the_limits() {
         many.compile()
             .unwrap_err()
             .to_string()
-            .contains("10000 patterns")
+            .contains("at most 10000")
     );
     let long = ToolApprovalPolicy {
         rules: vec![PolicyRule::new(PolicyAction::Ask, RuleMatcher::tool("x")); 2_001],

@@ -213,7 +213,7 @@ fn broken_file_error_names_the_line_until_it_is_repaired() {
             "# mine\n\nauto_denny = []\n",
             ": line 3, column 1: unknown field `auto_denny`",
         ),
-        ("# mine\nauto_deny = [\"a[\"]\n", "line 2: the pattern"),
+        ("# mine\nauto_deny = [\"a[\"]\n", "line 2: invalid pattern"),
         ("[[rules]]\naction = \"deny\"\n\n[rules.match]\n", "line 1"),
     ];
     for path in [USER, WORKSPACE] {

@@ -83,7 +83,7 @@ fn parse_commands(given: &[Value]) -> Result<Vec<ClientCommand>, ClientCommandEr
     if given.len() > from_wire::MOST {
         let most = from_wire::MOST;
         return Err(ClientCommandError::bad(format!(
-            "these are more than {most} commands; send them in several requests"
+            "the request has more than {most} commands; send them in several requests"
         )));
     }
     given.iter().map(parse_command).collect()
@@ -96,10 +96,10 @@ fn parse_command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
             Ok(ClientCommand::Submit { prompt })
         }
         Some("add-tool-result") => Err(ClientCommandError::bad(
-            "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny",
+            "add-tool-result is not supported, because the tools run on the server; decide about a call with approve or deny",
         )),
         Some("resume") => Err(ClientCommandError::bad(
-            "resume is not taken here; name the session in the URL, as in /assistant?session=ID",
+            "resume is not supported here; name the session in the URL, as in /assistant?session=ID",
         )),
         Some(_) | None => from_wire::parse_command(given),
     }
@@ -109,16 +109,16 @@ fn parse_command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
 fn parse_message(given: &Value) -> Result<String, ClientCommandError> {
     let is_new = given.get("sourceId").is_none_or(Value::is_null);
     if !is_new {
-        let words = "what was said cannot be edited; send another message";
+        let words = "sent messages cannot be edited; send another message";
         return Err(ClientCommandError::bad(words));
     }
     let message = &given["message"];
     if message["role"] != "user" {
-        let words = "add-message takes messages of the user; the role must be user";
+        let words = "add-message accepts only messages of the user; the role must be user";
         return Err(ClientCommandError::bad(words));
     }
     let Some(parts) = message["parts"].as_array() else {
-        let words = "the message of add-message has no parts; they must be a list";
+        let words = "the message of add-message must have a list of parts";
         return Err(ClientCommandError::bad(words));
     };
     let text = |part: &Value| match part["type"].as_str() {
@@ -239,13 +239,13 @@ mod tests {
         let told: Vec<_> = table.into_iter().map(rejection_of).collect();
         expect_test::expect![[r#"
             only text can be sent this way; leave images and files out of the message
-            what was said cannot be edited; send another message
-            add-message takes messages of the user; the role must be user
-            the message of add-message has no parts; they must be a list
-            add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny
-            resume is not taken here; name the session in the URL, as in /assistant?session=ID
-            the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback"#]]
+            sent messages cannot be edited; send another message
+            add-message accepts only messages of the user; the role must be user
+            the message of add-message must have a list of parts
+            add-tool-result is not supported, because the tools run on the server; decide about a call with approve or deny
+            resume is not supported here; name the session in the URL, as in /assistant?session=ID
+            unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback"#]]
         .assert_eq(&told.join("\n"));
         let many = vec![json!({"type": "cancel"}); from_wire::MOST + 1];
         let many = read(json!({ "commands": many })).unwrap();

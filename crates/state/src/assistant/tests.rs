@@ -116,7 +116,7 @@ async fn a_question_ends_the_response_and_an_answer_continues_the_turn() {
         assert_eq!(without_presence(told.document), stage.document(&id).await);
 
         let late = stage.post_commands(&query, format, approve).await;
-        let words = "no decision is waited for about this toolCallId; it may be decided already";
+        let words = "no open question has this toolCallId; it may be decided already";
         assert_eq!(late.error.as_deref(), Some(words));
     }
 }
@@ -200,7 +200,7 @@ async fn a_rejection_follows_the_document() {
         assert_eq!(told.status, 200);
         assert_eq!(told.operations, ["set /"]);
         assert_eq!(told.message_lines(), [""; 0]);
-        let words = "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny";
+        let words = "add-tool-result is not supported, because the tools run on the server; decide about a call with approve or deny";
         assert_eq!(told.error.as_deref(), Some(words));
 
         // Commands before the rejected one keep their effect, and their turn continues.
@@ -265,7 +265,7 @@ async fn unauthorized_and_malformed_requests_are_rejected() {
         json!([add_message("hello")]),
     );
     let nowhere = nowhere.await;
-    let words = "there is no such session; /ws/sessions has them all";
+    let words = "unknown session; /ws/sessions lists all sessions";
     assert_eq!(
         (nowhere.status, nowhere.error_message().as_str()),
         (404, words)

@@ -28,7 +28,7 @@ pub(super) async fn handle(
             // Null counts as absent.
             Value::Null => continue,
             Value::Array(_) | Value::Object(_) => {
-                let words = "the values of config are texts, numbers, true and false";
+                let words = "the values of config must be strings, numbers, true or false";
                 return Err(ClientCommandError::bad(words));
             }
         };

@@ -29,9 +29,7 @@ fn find(client: &DocumentClient, call: &str) -> Result<PermissionAsked, ClientCo
     let mut open = client.seat().open_asks().into_iter();
     let ask = open.find(|ask| ask.tool_call.tool_call_id.as_str() == call);
     ask.ok_or_else(|| {
-        ClientCommandError::bad(
-            "no decision is waited for about this toolCallId; it may be decided already",
-        )
+        ClientCommandError::bad("no open question has this toolCallId; it may be decided already")
     })
 }
 

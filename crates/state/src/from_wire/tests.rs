@@ -97,16 +97,16 @@ fn malformed_frames_are_rejected() {
             refused: the frame is not JSON; send {"type":"commands","commands":[…]}
             refused: the frame is not JSON; send {"type":"commands","commands":[…]}
             refused: the frame is not JSON; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
-            refused: the frame is none of ours; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
+            refused: the frame does not contain commands; send {"type":"commands","commands":[…]}
         "#]],
     );
 }
@@ -136,25 +136,25 @@ fn malformed_commands_are_rejected() {
             r#"{"type":"resume"}"#,
         ],
         expect![[r#"
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
-            refused: the command submit is wrong; it takes prompt, a text
-            refused: the command submit is wrong; it takes prompt, a text
-            refused: the command submit is wrong; it takes prompt, a text
-            refused: the command approve is wrong; it takes toolCallId and maybe optionId, texts
-            refused: the command approve is wrong; it takes toolCallId and maybe optionId, texts
-            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
-            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
-            refused: the command configure is wrong; it takes config, an object; permissionMode and title in it are texts
-            refused: the command answer is wrong; it takes questionId, a text, with answer, a text, or approved or accepted, true or false, and maybe reason, a text
-            refused: the command resume is wrong; it takes sessionId and maybe prompt, texts
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: invalid command submit; it takes prompt, a string
+            refused: invalid command submit; it takes prompt, a string
+            refused: invalid command submit; it takes prompt, a string
+            refused: invalid command approve; it takes toolCallId and optionally optionId, strings
+            refused: invalid command approve; it takes toolCallId and optionally optionId, strings
+            refused: invalid command configure; it takes config, an object; permissionMode and title in it are strings
+            refused: invalid command configure; it takes config, an object; permissionMode and title in it are strings
+            refused: invalid command configure; it takes config, an object; permissionMode and title in it are strings
+            refused: invalid command answer; it takes questionId, a string, with answer, a string, or approved or accepted, true or false, and optionally reason, a string
+            refused: invalid command resume; it takes sessionId and optionally prompt, strings
         "#]],
     );
 }
@@ -170,9 +170,9 @@ fn unknown_members_are_ignored() {
         ],
         expect![[r#"
             Cancel
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
             Cancel
-            refused: the command has no type that is known; the types are submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
+            refused: unknown command type; known types: submit, cancel, steer, approve, deny, resume, configure, answer, withdraw, takeover, handback
         "#]],
     );
 }
@@ -222,7 +222,7 @@ fn blank_texts_are_rejected() {
     assert_eq!(require_text("prompt", " go ".to_owned()).unwrap(), " go ");
     for nothing in ["", " ", "\n\t\u{2003}"] {
         let refused = require_text("prompt", nothing.to_owned()).unwrap_err();
-        assert_eq!(refused.to_string(), "prompt is empty; say something");
+        assert_eq!(refused.to_string(), "prompt must not be empty");
     }
 }
 
@@ -272,12 +272,12 @@ fn a_decision_names_an_option_of_its_kind() {
         deny None: Rejected { option_id: Some("RejectOnce"), reason: Some("why") }
         approve Some("AllowAlways"): Allowed { option_id: "AllowAlways", args: None }
         deny Some("AllowAlways"): refused: optionId "AllowAlways" allows the call; send it with approve
-        approve Some("RejectOnce"): refused: optionId "RejectOnce" refuses the call; send it with deny
+        approve Some("RejectOnce"): refused: optionId "RejectOnce" rejects the call; send it with deny
         deny Some("RejectOnce"): Rejected { option_id: Some("RejectOnce"), reason: Some("why") }
-        approve Some("other"): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
-        deny Some("other"): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
-        approve Some(""): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
-        deny Some(""): refused: optionId is none of this question's; they are AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        approve Some("other"): refused: unknown optionId; known optionIds: AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        deny Some("other"): refused: unknown optionId; known optionIds: AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        approve Some(""): refused: unknown optionId; known optionIds: AllowAlways, AllowOnce, RejectAlways, RejectOnce
+        deny Some(""): refused: unknown optionId; known optionIds: AllowAlways, AllowOnce, RejectAlways, RejectOnce
         approve, always only: refused: this call cannot be allowed once
         deny, always only: Rejected { option_id: None, reason: None }
     "#]].assert_eq(&told);

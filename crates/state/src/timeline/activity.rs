@@ -122,9 +122,9 @@ pub(super) fn handoff(handoff: &HandoffArtifact) -> RowDraft {
 
 pub(super) fn worker(update: &WorkerUpdate) -> RowDraft {
     let status = match update.event.status() {
-        WorkerStatus::Running => "at work",
-        WorkerStatus::Progressed => "goes on",
-        WorkerStatus::AwaitingInput => "waits for more to do",
+        WorkerStatus::Running => "running",
+        WorkerStatus::Progressed => "made progress",
+        WorkerStatus::AwaitingInput => "waiting for input",
         WorkerStatus::Completed => "completed",
         WorkerStatus::Failed => "failed",
         WorkerStatus::Stopped => "stopped after handing over",
@@ -150,7 +150,10 @@ pub(super) fn skill_deactivation(name: &str) -> RowDraft {
 }
 
 pub(super) fn skill_scope(name: &str, tools: &[String]) -> RowDraft {
-    let title = format!("Skill {name} keeps to: {}", text_format::join_list(tools));
+    let title = format!(
+        "Skill {name} may use only: {}",
+        text_format::join_list(tools)
+    );
     RowDraft::new(TimelineKind::Skill, title)
 }
 
@@ -159,15 +162,15 @@ pub(super) fn skill_narrow(narrow: &SkillNarrow) -> RowDraft {
     let title = format!("Fewer tools: {left} left");
     let text = text_format::join_lines([
         Some(narrow.reason.clone()),
-        text_format::with_label("Gone", &narrow.removed_tools.join(", ")),
-        text_format::with_label("Left", &narrow.remaining_tools.join(", ")),
+        text_format::with_label("Removed", &narrow.removed_tools.join(", ")),
+        text_format::with_label("Remaining", &narrow.remaining_tools.join(", ")),
     ]);
     RowDraft::new(TimelineKind::Skill, title).with_text(text)
 }
 
 pub(super) fn skill_match(matched: &SkillMatch) -> RowDraft {
     let names = matched.candidates.iter().map(|it| &it.name);
-    let title = format!("Skills that fit: {}", text_format::join_list(names));
+    let title = format!("Matching skills: {}", text_format::join_list(names));
     let why = matched.candidates.iter();
     let why = why.map(|it| format!("{} ({}): {}", it.name, it.score, it.reason));
     let text = why.collect::<Vec<_>>().join("\n");
@@ -190,26 +193,26 @@ pub(super) fn reminder(change: &ReminderChange) -> RowDraft {
         }
         ReminderChange::Inherited { reminder } => {
             let title = format!(
-                "Reminder from above: {}",
+                "Inherited reminder: {}",
                 text_format::first_line(&reminder.body)
             );
             (title, &*reminder.body)
         }
         ReminderChange::Deduped { reminder_id, .. } => {
-            let title = "A newer reminder takes the place of one";
+            let title = "A newer reminder replaced one";
             (title.to_owned(), &**reminder_id)
         }
-        ReminderChange::Aged => ("The reminders are a turn older".to_owned(), ""),
+        ReminderChange::Aged => ("The reminders aged by one turn".to_owned(), ""),
         ReminderChange::Expired {
             reminder_id,
             reason,
         } => {
             let why = match reason {
-                ExpiryReason::Ttl => "it has lasted as long as it should",
-                ExpiryReason::Compaction => "older messages were folded away",
-                ExpiryReason::Cleared => "somebody wanted it gone",
+                ExpiryReason::Ttl => "its turns are over",
+                ExpiryReason::Compaction => "older messages were compacted",
+                ExpiryReason::Cleared => "it was cleared",
             };
-            (format!("A reminder is over: {why}"), &**reminder_id)
+            (format!("A reminder expired: {why}"), &**reminder_id)
         }
     };
     RowDraft::new(TimelineKind::Reminder, title).with_text(text)

@@ -108,7 +108,7 @@ fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut Timel
 pub(super) fn search(query: &ToolSearchQuery) -> RowDraft {
     let wanted = query.query.get("query").unwrap_or(&query.query);
     let wanted = text_format::format_json(wanted).unwrap_or_default();
-    let title = format!("Looked for tools: {}", text_format::first_line(&wanted));
+    let title = format!("Searched for tools: {}", text_format::first_line(&wanted));
     let text = text_format::format_json(&query.query).unwrap_or_default();
     RowDraft::new(TimelineKind::Tool, title).with_text(text)
 }
@@ -119,7 +119,7 @@ pub(super) fn search_result(result: &ToolSearchResult) -> RowDraft {
 }
 
 pub(super) fn composition_start(run: &CompositionRun) -> RowDraft {
-    let title = format!("Snippet began{}", language(run));
+    let title = format!("Snippet started{}", language(run));
     RowDraft::new(TimelineKind::Tool, title).with_text(&run.snippet)
 }
 
@@ -152,7 +152,7 @@ pub(super) fn child_result(child: &ChildResult) -> RowDraft {
     let how = match child.status {
         ToolCallStatus::Completed => "done",
         ToolCallStatus::Failed => "failed",
-        ToolCallStatus::Pending | ToolCallStatus::InProgress => "goes on",
+        ToolCallStatus::Pending | ToolCallStatus::InProgress => "running",
     };
     let took = text_format::duration_suffix(child.execution_duration_ms.or(child.duration_ms));
     let title = format!("{} of the snippet: {how}{took}", child.tool_name);

@@ -117,7 +117,7 @@ pub(super) fn permission_resolution(
         }
         Decision::Cancelled => ("The question was withdrawn".to_owned(), None),
         Decision::Unavailable { reason } => {
-            ("Nobody could decide".to_owned(), Some(reason.clone()))
+            ("No decision was possible".to_owned(), Some(reason.clone()))
         }
     };
     let text = text_format::join_lines([ask.map(|ask| ask.subject.clone()), why]);
@@ -135,11 +135,7 @@ pub(super) fn record(how: &str, record: &PermissionRecord) -> RowDraft {
 }
 
 pub(super) fn grant_revocation(grant_id: &str) -> RowDraft {
-    RowDraft::new(
-        TimelineKind::Permission,
-        "A remembered answer was taken from the session",
-    )
-    .with_text(grant_id)
+    RowDraft::new(TimelineKind::Permission, "A remembered answer was revoked").with_text(grant_id)
 }
 
 pub(super) fn question(
@@ -154,8 +150,8 @@ pub(super) fn question(
     let asked = match kind {
         "question" => "Asked",
         "approval" => "Asked for approval",
-        "dual_control" => "Asked for the approval of several",
-        "escalation" => "Asked somebody to take over",
+        "dual_control" => "Asked several people for approval",
+        "escalation" => "Asked a person to take over",
         other => other,
     };
     let title = match subject.is_empty() {
@@ -168,14 +164,14 @@ pub(super) fn question(
 }
 
 pub(super) fn answer(response: &HitlResponse) -> RowDraft {
-    let who = response.reviewer.as_deref().unwrap_or("Somebody");
+    let who = response.reviewer.as_deref().unwrap_or("A person");
     let answer = response.answer.as_ref().and_then(text_format::format_json);
     let title = match (answer, response.approved, response.accepted) {
         (Some(answer), _, _) => format!("{who} answered: {}", text_format::first_line(&answer)),
         (None, Some(true), _) => format!("{who} approved"),
         (None, Some(false), _) => format!("{who} did not approve"),
-        (None, None, Some(true)) => format!("{who} took it over"),
-        (None, None, Some(false)) => format!("{who} did not take it over"),
+        (None, None, Some(true)) => format!("{who} took over"),
+        (None, None, Some(false)) => format!("{who} did not take over"),
         (None, None, None) => format!("{who} answered"),
     };
     let text = text_format::join_lines([
@@ -192,8 +188,8 @@ pub(super) fn question_resolution(
     memory: &TimelineMemory,
 ) -> RowDraft {
     let how = match outcome {
-        HitlOutcome::Answered => "The question is answered",
-        HitlOutcome::Timeout => "Nobody answered in time",
+        HitlOutcome::Answered => "The question was answered",
+        HitlOutcome::Timeout => "The question got no answer in time",
         HitlOutcome::Cancelled => "The question was withdrawn",
     };
     let subject = memory.questions.get(seq, request_id);

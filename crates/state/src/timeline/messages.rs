@@ -27,29 +27,26 @@ pub(super) fn pending(change: &PendingChange) -> RowDraft {
     match change {
         PendingChange::MessageQueued(pending) => {
             let author = pending.live_session.as_deref();
-            message("Waits for the agent", &pending.content, author)
+            message("Pending message", &pending.content, author)
         }
         PendingChange::MessageReplaced { content, .. } => {
-            message("Changed while it waited", content, None)
+            message("Pending message changed", content, None)
         }
         PendingChange::MessageRevoked { message_id } => {
-            RowDraft::new(TimelineKind::Prompt, "A waiting message was taken back")
+            RowDraft::new(TimelineKind::Prompt, "A pending message was revoked")
                 .with_text(message_id.as_str())
         }
         PendingChange::ReminderQueued(pending) => {
             let body = &pending.reminder.body;
-            let title = format!(
-                "Reminder waits for the agent: {}",
-                text_format::first_line(body)
-            );
+            let title = format!("Pending reminder: {}", text_format::first_line(body));
             RowDraft::new(TimelineKind::Reminder, title).with_text(body)
         }
         PendingChange::ReminderRevoked { reminder_id } => {
-            RowDraft::new(TimelineKind::Reminder, "A waiting reminder was taken back")
+            RowDraft::new(TimelineKind::Reminder, "A pending reminder was revoked")
                 .with_text(reminder_id)
         }
         PendingChange::Cleared => {
-            RowDraft::new(TimelineKind::Prompt, "Nothing waits for the agent any more")
+            RowDraft::new(TimelineKind::Prompt, "The pending messages were cleared")
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
     let draft = match &envelope.event {
         AgentEvent::TurnStarted(turn) => messages::prompt("Prompt", turn),
         AgentEvent::PromptQueued(turn) => messages::prompt("Queued", turn),
-        AgentEvent::PromptWithdrawn(turn) => messages::prompt("Taken back", turn),
+        AgentEvent::PromptWithdrawn(turn) => messages::prompt("Withdrawn", turn),
         AgentEvent::UserMessage {
             content,
             live_session,
@@ -56,9 +56,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         }
         AgentEvent::PermissionGrant(record) => decisions::record("may run", record),
         AgentEvent::PermissionDeny(record) => decisions::record("may not run", record),
-        AgentEvent::PermissionEscalation(record) => {
-            decisions::record("needs somebody's decision", record)
-        }
+        AgentEvent::PermissionEscalation(record) => decisions::record("needs a decision", record),
         AgentEvent::GrantRevoked { grant_id } => decisions::grant_revocation(grant_id),
         AgentEvent::HitlRequested {
             request_id,

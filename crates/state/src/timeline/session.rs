@@ -16,50 +16,50 @@ pub(super) fn client(
 ) -> RowDraft {
     let who = state.client.as_ref().map(|client| &*client.client_id);
     let who = who.or(left.map(|left| &*left.client_id));
-    let who = who.unwrap_or("Somebody");
+    let who = who.unwrap_or("A client");
     let title = match action {
-        LiveClientAction::Attached => format!("{who} came"),
+        LiveClientAction::Attached => format!("{who} attached"),
         LiveClientAction::Takeover => match &state.previous_controller_id {
             Some(before) if before != who => format!("{who} took control from {before}"),
             Some(_) | None => format!("{who} took control"),
         },
-        LiveClientAction::Detached => format!("{who} left"),
-        LiveClientAction::Heartbeat => format!("{who} is still there"),
+        LiveClientAction::Detached => format!("{who} detached"),
+        LiveClientAction::Heartbeat => format!("{who} sent a heartbeat"),
     };
     let controller = state.active_controller_id.as_deref();
     let text = text_format::join_lines([
         left.and_then(|left| text_format::with_label("Reason", &left.reason)),
-        controller.and_then(|controller| text_format::with_label("In control", controller)),
+        controller.and_then(|controller| text_format::with_label("Controller", controller)),
     ]);
     RowDraft::new(TimelineKind::Client, title).with_text(text)
 }
 
 pub(super) fn control(outcome: &ControlOutcome) -> RowDraft {
     let wanted = match outcome.control {
-        ControlKind::Inject => "to tell the agent something",
-        ControlKind::RevokeInject => "to take a message back",
+        ControlKind::Inject => "to inject a message",
+        ControlKind::RevokeInject => "to revoke a message",
         ControlKind::ReplaceInject => "to change a message",
         ControlKind::Remind => "to remind the agent",
-        ControlKind::RevokeReminder => "to take a reminder back",
-        ControlKind::Cancel => "to stop the turn",
+        ControlKind::RevokeReminder => "to revoke a reminder",
+        ControlKind::Cancel => "to cancel the turn",
     };
     let came = match outcome.result {
         ControlResult::Accepted
         | ControlResult::Revoked
         | ControlResult::Replaced
         | ControlResult::Cancelled => "done",
-        ControlResult::AlreadyCancelled => "it was told to stop before",
-        ControlResult::AlreadyRevoked => "it was taken back before",
-        ControlResult::AlreadyDelivered => "too late, the agent has it",
-        ControlResult::UnknownMessageId => "there is no such message",
-        ControlResult::UnknownReminderId => "there is no such reminder",
-        ControlResult::NotOwnerOrNotAuthorized => "it is somebody else's to do",
-        ControlResult::NoActivePrompt => "nothing was running",
-        ControlResult::QueueFull => "too much was waiting",
-        ControlResult::IdInUse => "there was one of this name already",
+        ControlResult::AlreadyCancelled => "it was cancelled already",
+        ControlResult::AlreadyRevoked => "it was revoked already",
+        ControlResult::AlreadyDelivered => "too late, the agent has received it",
+        ControlResult::UnknownMessageId => "unknown message",
+        ControlResult::UnknownReminderId => "unknown reminder",
+        ControlResult::NotOwnerOrNotAuthorized => "not allowed",
+        ControlResult::NoActivePrompt => "no turn was running",
+        ControlResult::QueueFull => "the queue was full",
+        ControlResult::IdInUse => "the id is in use",
     };
     let who = &outcome.actor.client_id;
-    let title = format!("{who} wanted {wanted}: {came}");
+    let title = format!("{who} asked {wanted}: {came}");
     let target = outcome.target.message_id.as_ref().map(|id| id.as_str());
     let target = target.or(outcome.target.reminder_id.as_deref());
     RowDraft::new(TimelineKind::Control, title).with_text(target.unwrap_or_default())
@@ -67,13 +67,13 @@ pub(super) fn control(outcome: &ControlOutcome) -> RowDraft {
 
 pub(super) fn daemon(change: DaemonChange) -> RowDraft {
     let title = match change {
-        DaemonChange::Idle { .. } => "The agent waits for more to do".to_owned(),
+        DaemonChange::Idle { .. } => "The agent is idle".to_owned(),
         DaemonChange::Woke { reason } => {
             let by = match reason {
                 WakeReason::Message => "a message",
                 WakeReason::Resume => "a host",
-                WakeReason::Watch => "what it watches",
-                WakeReason::Timer => "its clock",
+                WakeReason::Watch => "a watched change",
+                WakeReason::Timer => "a timer",
                 WakeReason::Reminder => "a reminder",
             };
             format!("The agent was woken by {by}")
@@ -97,7 +97,7 @@ pub(super) fn turn_end(outcome: &TurnOutcome) -> RowDraft {
             StopReason::EndTurn => "The turn ended",
             StopReason::MaxTokens => "The turn ended: the agent reached its token limit",
             StopReason::MaxTurnRequests => "The turn ended: the agent reached its request limit",
-            StopReason::Refusal => "The turn ended: the agent would not go on",
+            StopReason::Refusal => "The turn ended: the agent refused to continue",
             StopReason::Cancelled => "The turn was cancelled",
         }),
         TurnOutcome::Failed { message } => draft(&format!(
@@ -110,7 +110,7 @@ pub(super) fn turn_end(outcome: &TurnOutcome) -> RowDraft {
 
 pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
     let names = commands.iter().map(|command| format!("/{}", command.name));
-    let title = format!("Commands on offer: {}", text_format::join_list(names));
+    let title = format!("Available commands: {}", text_format::join_list(names));
     let told = commands.iter();
     let told = told.map(|it| format!("/{}: {}", it.name, it.description));
     let text = told.collect::<Vec<_>>().join("\n");
@@ -120,11 +120,11 @@ pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
 pub(super) fn tools(change: &ToolsChange) -> RowDraft {
     let total = text_format::count(change.total, "tool", "tools");
     let text = text_format::join_lines([
-        text_format::with_label("Came", &change.added.join(", ")),
-        text_format::with_label("Went", &change.removed.join(", ")),
+        text_format::with_label("Added", &change.added.join(", ")),
+        text_format::with_label("Removed", &change.removed.join(", ")),
         text_format::with_label("Changed", &change.changed.join(", ")),
     ]);
-    RowDraft::new(TimelineKind::Setting, format!("There are {total} now")).with_text(text)
+    RowDraft::new(TimelineKind::Setting, format!("{total} available")).with_text(text)
 }
 
 pub(super) fn servers(servers: &[McpServerStatus]) -> RowDraft {
@@ -135,7 +135,7 @@ pub(super) fn servers(servers: &[McpServerStatus]) -> RowDraft {
         let state = match server.state {
             McpState::Connecting => "connecting",
             McpState::Ready => "ready",
-            McpState::Failed => "failed, is tried again",
+            McpState::Failed => "failed, retrying",
             McpState::GivenUp => "given up",
         };
         match &server.error {
@@ -153,7 +153,7 @@ pub(super) fn setting(name: &str, value: &str) -> RowDraft {
 
 pub(super) fn compaction(compacted: &TranscriptCompacted) -> RowDraft {
     let messages = text_format::count(compacted.archived_messages, "message", "messages");
-    let title = format!("Folded away {messages}");
+    let title = format!("Compacted {messages}");
     let (before, after) = (
         compacted.estimated_tokens_before,
         compacted.estimated_tokens_after,
@@ -168,7 +168,7 @@ pub(super) fn compaction(compacted: &TranscriptCompacted) -> RowDraft {
 pub(super) fn projection(projected: &TranscriptProjected) -> RowDraft {
     let (kept, left_out) = (projected.kept_count, projected.dropped_count);
     let kept = text_format::count(kept, "message", "messages");
-    let title = format!("The model was shown {kept}, {left_out} left out");
+    let title = format!("The model received {kept}, {left_out} omitted");
     RowDraft::new(TimelineKind::Session, title).with_text(&projected.reason)
 }
 
@@ -182,7 +182,7 @@ pub(super) fn usage(usage: &Usage) -> RowDraft {
 pub(super) fn info(info: &SessionInfo) -> RowDraft {
     let title = match &info.title {
         Some(title) => format!("Title: {title}"),
-        None => "What is known of the session changed".to_owned(),
+        None => "The session's details changed".to_owned(),
     };
     RowDraft::new(TimelineKind::Session, title)
 }

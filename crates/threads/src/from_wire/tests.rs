@@ -186,8 +186,8 @@ fn a_decision_selects_an_offered_option() {
         (Allowed { option_id: "once", args: None }, Once)
         (Allowed { option_id: "once", args: None }, Once)
         (Rejected { option_id: Some("no"), reason: None }, Reject)
-        -32602 decision: this request cannot be allowed like that; answer with another decision
-        -32602 decision: this request cannot be allowed like that; answer with another decision
+        -32602 decision: this request does not offer that decision; send another one
+        -32602 decision: this request does not offer that decision; send another one
         (Rejected { option_id: None, reason: None }, Reject)
     "#]]
     .assert_eq(&rows);

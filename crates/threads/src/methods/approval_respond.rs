@@ -60,7 +60,7 @@ impl ThreadTask {
     async fn answer(&self, ask: AskId, decision: Decision) -> Result<(), ThreadsError> {
         self.seat.drive(DriverAction::Answer, None)?;
         let (Some(term), _) = self.seat.answering_term() else {
-            let why = "somebody else is asked just now; who decides is about to change";
+            let why = "control of this thread is changing; try again";
             return Err(ThreadsError::Internal(why.to_owned()));
         };
         self.seat.answer(ask, decision, term).await;

@@ -22,7 +22,7 @@ impl ThreadProjector {
         out: &mut Vec<ThreadNotification>,
     ) {
         if let Some(before) = before {
-            self.end_ask(before, undecided_end("it was asked again"), out);
+            self.end_ask(before, undecided_end("the agent asked again"), out);
         }
         let open = self.transcript.open.asks.get_mut(&ask.ask_id);
         let (Some(turn), Some(open)) = (&self.turn, open) else {
@@ -85,7 +85,7 @@ pub(super) fn decided_end(decision: &Decision, options: &[PermissionOption]) -> 
         }
         Decision::Rejected { reason, .. } => (ApprovalReply::Reject, reason.clone()),
         Decision::Cancelled => {
-            let why = "it was cancelled before anybody decided".to_owned();
+            let why = "the request was cancelled before a decision".to_owned();
             (ApprovalReply::Reject, Some(why))
         }
         Decision::Unavailable { reason } => (ApprovalReply::Reject, Some(reason.clone())),

@@ -191,7 +191,7 @@ fn a_decision_that_does_not_allow_is_a_rejection() {
             {"notification":"item.completed","itemId":"itm_ask","type":"approval","data":{"reply":"reject","reason":"too late"}}
             {"notification":"item.started","item":{"itemId":"itm_ask.2","type":"approval","data":{"requestId":"ask","permission":"look","patterns":[],"metadata":{}}}}
             {"notification":"approval.requested","itemId":"itm_ask.2","requestId":"ask","permission":"look","patterns":[],"metadata":{},"tool":{"messageID":"m","callID":"call"}}
-            {"notification":"item.completed","itemId":"itm_ask.2","type":"approval","data":{"reply":"reject","reason":"it was cancelled before anybody decided"}}
+            {"notification":"item.completed","itemId":"itm_ask.2","type":"approval","data":{"reply":"reject","reason":"the request was cancelled before a decision"}}
         "#]],
     );
 }

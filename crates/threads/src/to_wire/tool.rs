@@ -25,7 +25,7 @@ impl ThreadProjector {
     ) {
         let id = &call.tool_call_id;
         if let Some(before) = before {
-            let error = "another call took its id".to_owned();
+            let error = "another call has the same id".to_owned();
             self.end_call(id.clone(), before, ToolOutcome::Failed { error }, out);
         }
         if self.turn.is_none() {

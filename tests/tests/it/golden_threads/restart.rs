@@ -204,7 +204,7 @@ async fn thread_open_in_another_process_is_rejected() {
     assert_eq!(error["code"], -32603);
     assert_eq!(
         error["message"],
-        "the thread is open in another process; end that one first"
+        "the thread is open in another process; stop that process first"
     );
     other.close().await;
     client.close().await;

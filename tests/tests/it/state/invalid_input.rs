@@ -46,53 +46,62 @@ fn invalid_frames() -> Vec<(String, &'static str)> {
         (SECRET.to_owned(), "not JSON"),
         (format!("{{\"type\":\"{SECRET}"), "not JSON"),
         (deep, "not JSON"),
-        ("null".to_owned(), "none of ours"),
-        ("[]".to_owned(), "none of ours"),
-        ("7".to_owned(), "none of ours"),
-        (json!({"type": SECRET}).to_string(), "none of ours"),
-        (json!({"type": "commands"}).to_string(), "none of ours"),
-        (json!({"commands": []}).to_string(), "none of ours"),
-        (commands(json!({})), "none of ours"),
-        (commands(json!(SECRET)), "none of ours"),
+        ("null".to_owned(), "does not contain commands"),
+        ("[]".to_owned(), "does not contain commands"),
+        ("7".to_owned(), "does not contain commands"),
+        (
+            json!({"type": SECRET}).to_string(),
+            "does not contain commands",
+        ),
+        (
+            json!({"type": "commands"}).to_string(),
+            "does not contain commands",
+        ),
+        (
+            json!({"commands": []}).to_string(),
+            "does not contain commands",
+        ),
+        (commands(json!({})), "does not contain commands"),
+        (commands(json!(SECRET)), "does not contain commands"),
         (
             json!({"type": "state", "state": {}}).to_string(),
-            "none of ours",
+            "does not contain commands",
         ),
         (commands(json!(vec![json!({"type": "cancel"}); 65])), "64"),
-        (one(json!(null)), "no type that is known"),
-        (one(json!({"type": SECRET})), "no type that is known"),
-        (one(json!({"type": 7})), "no type that is known"),
+        (one(json!(null)), "unknown command type"),
+        (one(json!({"type": SECRET})), "unknown command type"),
+        (one(json!({"type": 7})), "unknown command type"),
         (
             one(json!({"type": "Submit", "prompt": "x"})),
-            "no type that is known",
+            "unknown command type",
         ),
-        (one(json!({"type": "submit"})), "submit is wrong"),
+        (one(json!({"type": "submit"})), "invalid command submit"),
         (
             one(json!({"type": "submit", "prompt": 7})),
-            "submit is wrong",
+            "invalid command submit",
         ),
         (
             one(json!({"type": "submit", "prompt": {"x": SECRET}})),
-            "submit is wrong",
+            "invalid command submit",
         ),
         (one(json!({"type": "submit", "prompt": " \n"})), "empty"),
         (one(json!({"type": "steer", "message": ""})), "empty"),
-        (one(json!({"type": "approve"})), "approve is wrong"),
+        (one(json!({"type": "approve"})), "invalid command approve"),
         (
             one(json!({"type": "approve", "toolCallId": SECRET})),
-            "no decision is waited for",
+            "no open question",
         ),
         (
             one(json!({"type": "deny", "toolCallId": SECRET})),
-            "no decision is waited for",
+            "no open question",
         ),
         (
             one(json!({"type": "resume", "sessionId": SECRET})),
-            "no such session",
+            "unknown session",
         ),
         (
             one(json!({"type": "resume", "sessionId": "../../etc/passwd"})),
-            "no such session",
+            "unknown session",
         ),
         (
             one(json!({"type": "configure", "config": {"permissionMode": "king"}})),
@@ -123,7 +132,7 @@ async fn invalid_command_does_not_affect_the_others_in_its_frame() -> Result<()>
         {"type": "submit"},
     ]);
     page.send(commands).await?;
-    for words in ["no type that is known", "submit is wrong"] {
+    for words in ["unknown command type", "invalid command submit"] {
         let said = in_time("words", page.read_until_error()).await??;
         ensure!(said.contains(words), "{said}");
     }
@@ -227,7 +236,7 @@ async fn flooding_client_is_closed_with_a_request_to_go_slower() -> Result<()> {
     let why = in_time("the end", page.read_until_closed()).await??;
     let why = why.context("no farewell")?;
     ensure!(why.code == CloseCode::Policy, "{why}");
-    ensure!(why.reason.contains("go slower"), "{why}");
+    ensure!(why.reason.contains("slow down"), "{why}");
     check_works(&mut other).await?;
     other.leave().await;
     server.end().await
@@ -239,8 +248,8 @@ async fn invalid_handshake_is_rejected_with_a_message() -> Result<()> {
     let server = place.start().await?;
     let long = "x".repeat(65);
     for (path, status, words) in [
-        ("/ws?session=nowhere", 404, "no such session"),
-        ("/ws?session=../../etc/passwd", 404, "no such session"),
+        ("/ws?session=nowhere", 404, "unknown session"),
+        ("/ws?session=../../etc/passwd", 404, "unknown session"),
         ("/ws?session=a&session=b", 400, "more than once"),
         ("/ws?cwd=relative", 400, "absolute"),
         ("/ws?cwd=/nowhere/at/all", 400, "existing"),

@@ -75,7 +75,7 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
           <input
             class="reason"
             value={reason}
-            placeholder="Why not (optional, told to the agent)"
+            placeholder="Why not (optional, sent to the agent)"
             aria-label="Reason for a refusal"
             onInput={(event) => setReason(event.currentTarget.value)}
           />
@@ -90,7 +90,7 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
             ))}
           </div>
         ))}
-        {about !== null && <p class="muted about">Lasting answers are about <Shown text={about} as="line" /></p>}
+        {about !== null && <p class="muted about">Lasting answers apply to <Shown text={about} as="line" /></p>}
         <KeyReport report={report} />
       </footer>
     </article>

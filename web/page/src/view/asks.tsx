@@ -57,7 +57,7 @@ export function Countdown({ deadline }: { deadline: number | null }) {
   if (deadline === null) return null;
   const left = Math.max(0, Math.ceil((deadline - now) / 1_000) * 1_000);
   return (
-    <span class="countdown" data-soon={left < 30_000} title="Without an answer it is refused or goes on by itself">
+    <span class="countdown" data-soon={left < 30_000} title="Without an answer, the agent's request is rejected or the agent continues">
       {left === 0 ? "time is up" : `${longTime(left)} left`}
     </span>
   );

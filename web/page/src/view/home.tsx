@@ -38,7 +38,7 @@ export function Home({ app }: { app: App }) {
               ref={box}
               rows={2}
               value={text}
-              placeholder="What is to be done?"
+              placeholder="What should the agent do?"
               aria-label="Prompt"
               onInput={(event) => write(event.currentTarget.value)}
               onKeyDown={(event) => {
@@ -52,7 +52,7 @@ export function Home({ app }: { app: App }) {
               <input
                 value={folder ?? cwd}
                 list="folders"
-                placeholder="the server's own"
+                placeholder="the server's folder"
                 spellcheck={false}
                 aria-describedby="unmade"
                 onInput={(event) => setFolder((app.folder = event.currentTarget.value))}
@@ -75,7 +75,7 @@ export function Home({ app }: { app: App }) {
       </form>
       {rows.length > 0 && (
         <p class="muted">
-          Or go on with one of {count(rows.length, "session")}.{" "}
+          Or continue one of {count(rows.length, "session")}.{" "}
           <button type="button" class="only-narrow small" onClick={() => app.setDrawer("sessions")}>Show them</button>
         </p>
       )}

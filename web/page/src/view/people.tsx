@@ -24,7 +24,7 @@ export function People({ session }: { session: Session }) {
             <span class="muted">{name === controller ? "controls" : "watches"}</span>
           </li>
         ))}
-        {all.length === 0 && <li class="muted">Nobody under a name</li>}
+        {all.length === 0 && <li class="muted">No client with a name</li>}
       </ul>
       {mine ? (
         <button type="button" class="wide" disabled={!able} onClick={() => void session.send({ type: "handback" })}>Hand back</button>

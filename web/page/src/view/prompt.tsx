@@ -75,7 +75,7 @@ export function PromptBox({ session }: { session: Session }) {
             rows={1}
             value={text}
             readOnly={locked}
-            placeholder={locked ? "You are watching" : offer.kind === "running" ? "Queue what comes next, or steer…" : "What is to be done? / for commands"}
+            placeholder={locked ? "You are watching" : offer.kind === "running" ? "Queue the next prompt, or steer…" : "What should the agent do? / for commands"}
             aria-label="Prompt"
             aria-autocomplete="list"
             aria-haspopup="listbox"
@@ -93,10 +93,10 @@ export function PromptBox({ session }: { session: Session }) {
                 <button type="button" class="stop" onClick={stop} title="Stop the current run (Esc)">
                   <Icon name="stop" /> Stop
                 </button>
-                <button type="button" disabled={empty} onClick={() => send("steer")} title="Reaches the agent at its next safe place (Ctrl+Enter)">
+                <button type="button" disabled={empty} onClick={() => send("steer")} title="Send to the agent at its next safe point (Ctrl+Enter)">
                   {offer.steer}
                 </button>
-                <button type="button" class="primary" disabled={empty} onClick={() => send("submit")} title="Runs after what runs now (Enter)">
+                <button type="button" class="primary" disabled={empty} onClick={() => send("submit")} title="Run after the current run (Enter)">
                   {offer.submit}
                 </button>
               </>

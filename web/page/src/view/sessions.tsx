@@ -61,7 +61,7 @@ export function Sessions({ app }: { app: App }) {
             </a>
           </li>
         ))}
-        {found.length === 0 && <li class="muted pad">{app.sessions.state === null ? (app.sessions.link.state.kind === "refused" ? "" : "Loading…") : wanted === "" ? "No sessions yet" : "Nothing fits"}</li>}
+        {found.length === 0 && <li class="muted pad">{app.sessions.state === null ? (app.sessions.link.state.kind === "refused" ? "" : "Loading…") : wanted === "" ? "No sessions yet" : "No matches"}</li>}
         {found.length > most && (
           <li>
             <button type="button" class="quiet wide" onClick={() => setMost(most + FIRST)}>

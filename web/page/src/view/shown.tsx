@@ -9,7 +9,7 @@ export const Shown = memo(function Shown({ text, as }: { text: string; as: Readi
   return (
     <>
       {pieces.map((piece) =>
-        typeof piece === "string" ? piece : <span class="mark" title="A character that is not to be seen">{piece.mark}</span>,
+        typeof piece === "string" ? piece : <span class="mark" title="An invisible character">{piece.mark}</span>,
       )}
     </>
   );

@@ -55,7 +55,7 @@ export function Timeline({ app, session }: { app: App; session: Session }) {
           row={(index) => <Row row={rows[index]!} size={rows[index]!.text.length} onJump={jump} />}
         />
       ) : (
-        <div class="list placeholder"><p class="muted">{source.loading ? "" : "Nothing fits."}</p></div>
+        <div class="list placeholder"><p class="muted">{source.loading ? "" : "No matches."}</p></div>
       )}
       {source.next !== null && !source.loading && (
         <button type="button" class="quiet wide" onClick={() => void source.more(query)}>Load more</button>

@@ -89,7 +89,7 @@ function Detail({ call, sessionId }: { call: ToolCall; sessionId: string }) {
       )}
       {call.diffs.map((diff) => <DiffView key={diff.path} diff={diff} />)}
       {call.output !== "" && <Output call={call} sessionId={sessionId} />}
-      {call.input === null && call.output === "" && call.diffs.length === 0 && <p class="muted">Nothing more is known of it.</p>}
+      {call.input === null && call.output === "" && call.diffs.length === 0 && <p class="muted">No more details.</p>}
     </div>
   );
 }

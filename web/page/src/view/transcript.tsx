@@ -81,7 +81,7 @@ function Beginning({ app, session }: { app: App; session: Session }) {
   };
   return (
     <div class="list placeholder">
-      <p class="muted">Nothing was said yet. Write below what is to be done.</p>
+      <p class="muted">No messages yet. Write below what the agent should do.</p>
       <p class="muted">Folder <code><Shown text={session.state?.session.cwd ?? ""} as="line" /></code></p>
       {session.heldBy === null && <Examples examples={app.sessions.state?.examples ?? []} onPick={pick} />}
     </div>

@@ -36,7 +36,7 @@ function WorkerNode({ worker, path }: { worker: Worker; path: string[] }) {
         <div class="worker-body">
           <p class="worker-task"><Shown text={worker.task} as="prose" /></p>
           {worker.error !== null && <p class="tool-error"><Shown text={worker.error} as="block" /></p>}
-          {within !== null ? <Watched id={within} path={path} /> : <p class="muted">It has no session to look into.</p>}
+          {within !== null ? <Watched id={within} path={path} /> : <p class="muted">It has no session to show.</p>}
         </div>
       )}
     </li>
@@ -78,7 +78,7 @@ const LINES = 6;
 function LastLines({ state }: { state: HarnessState }) {
   const lines: { text: string; call: boolean }[] = [];
   for (let at = state.messages.length - 1; at >= 0 && lines.length < LINES; at--) lines.unshift(...linesOf(state.messages[at]!));
-  if (lines.length === 0) return <p class="muted">Nothing was said yet.</p>;
+  if (lines.length === 0) return <p class="muted">No messages yet.</p>;
   return (
     <div class="worker-lines" aria-label="Its last lines">
       {lines.slice(-LINES).map((line) => (

@@ -31,7 +31,7 @@ const GOOD_AFTER = 3_000;
 const HANDSHAKE_LIMIT = 10_000;
 /** So often a server may be there and refuse without a reason; then it is for the reader to try again. */
 const MOST_UNEXPLAINED = 3;
-const UNEXPLAINED = "The server is there, but refuses this connection and does not say why.";
+const UNEXPLAINED = "The server rejects this connection without a reason.";
 const OPEN = 1;
 
 export class Link {

@@ -99,7 +99,7 @@ fn answers_to_a_tool_call_choose_an_option() {
         Once: allowed: once
         Always: allowed: always
         Reject: rejected: Some("no")
-        Words("8080"): whether a tool may run is decided with a decision, not with words
+        Words("8080"): a permission needs a decision, not a text
     "#]],
     );
     // An answer that cannot be remembered allows the call once.
@@ -110,17 +110,17 @@ fn answers_to_a_tool_call_choose_an_option() {
         Once: allowed: once
         Always: allowed: once
         Reject: rejected: None
-        Words("8080"): whether a tool may run is decided with a decision, not with words
+        Words("8080"): a permission needs a decision, not a text
     "#]],
     );
     check(
         &[ask(&usual[3..])],
         &[],
         &expect![[r#"
-        Once: this can only be rejected
-        Always: this can only be rejected
+        Once: this call can only be rejected
+        Always: this call can only be rejected
         Reject: rejected: Some("no")
-        Words("8080"): whether a tool may run is decided with a decision, not with words
+        Words("8080"): a permission needs a decision, not a text
     "#]],
     );
 }
@@ -131,8 +131,8 @@ fn answers_fit_the_kind_of_question() {
         &[],
         &[question(HitlKind::Question)],
         &expect![[r#"
-        Once: this question is answered with words
-        Always: this question is answered with words
+        Once: this question needs a text as its answer
+        Always: this question needs a text as its answer
         Reject: declined: h
         Words("8080"): responded: None Some(String("8080")) None None
     "#]],
@@ -144,7 +144,7 @@ fn answers_fit_the_kind_of_question() {
         Once: responded: Some("ada") None Some(true) None
         Always: responded: Some("ada") None Some(true) None
         Reject: responded: Some("ada") None Some(false) None
-        Words("8080"): this is decided with a decision, not with words
+        Words("8080"): this question needs a decision, not a text
     "#]],
     );
     check(
@@ -154,7 +154,7 @@ fn answers_fit_the_kind_of_question() {
         Once: responded: Some("ada") None Some(true) None
         Always: responded: Some("ada") None Some(true) None
         Reject: responded: Some("ada") None Some(false) None
-        Words("8080"): this is decided with a decision, not with words
+        Words("8080"): this question needs a decision, not a text
     "#]],
     );
     check(
@@ -164,7 +164,7 @@ fn answers_fit_the_kind_of_question() {
         Once: responded: Some("ada") None None Some(true)
         Always: responded: Some("ada") None None Some(true)
         Reject: responded: Some("ada") None None Some(false)
-        Words("8080"): this is decided with a decision, not with words
+        Words("8080"): this question needs a decision, not a text
     "#]],
     );
 }
@@ -177,10 +177,10 @@ fn other_reviewers_and_unlisted_choices_are_rejected() {
         &[],
         &[others],
         &expect![[r#"
-        Once: somebody else has to decide this
-        Always: somebody else has to decide this
-        Reject: somebody else has to decide this
-        Words("8080"): this is decided with a decision, not with words
+        Once: another person must decide this
+        Always: another person must decide this
+        Reject: another person must decide this
+        Words("8080"): this question needs a decision, not a text
     "#]],
     );
     let mut choices = question(HitlKind::Question);
@@ -189,8 +189,8 @@ fn other_reviewers_and_unlisted_choices_are_rejected() {
         &[],
         &[choices],
         &expect![[r#"
-        Once: this question is answered with words
-        Always: this question is answered with words
+        Once: this question needs a text as its answer
+        Always: this question needs a text as its answer
         Reject: declined: h
         Words("8080"): the answer must be one of 80, 443
     "#]],

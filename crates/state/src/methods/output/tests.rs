@@ -69,7 +69,7 @@ async fn a_missing_session_or_call_is_reported() {
     let session = words(400, "session must be the id of a session");
     assert_eq!(get(hub.hub(), "call=c").await, session);
     let other = hub.hub().for_principal(Principal::new("mallory"));
-    let nowhere = words(404, "there is no such session; /ws/sessions has them all");
+    let nowhere = words(404, "unknown session; /ws/sessions lists all sessions");
     let query = format!("session={id}&call=c");
     assert_eq!(get(&other, &query).await, nowhere);
     assert_eq!(get(hub.hub(), &query).await, (200, String::new()));

@@ -55,7 +55,7 @@ async fn a_call_is_approved_once_or_denied_with_a_reason() {
     client
         .command(json!({"type": "deny", "toolCallId": call}))
         .await;
-    let words = "no decision is waited for about this toolCallId; it may be decided already";
+    let words = "no open question has this toolCallId; it may be decided already";
     assert_eq!(client.read_error().await, words);
 
     client.submit("ask").await;
@@ -91,12 +91,12 @@ async fn an_option_is_chosen_by_its_id() {
         (
             "approve",
             json!("nothing"),
-            "optionId is none of this question's; they are ",
+            "unknown optionId; known optionIds: ",
         ),
         (
             "approve",
             of("reject_once"),
-            "refuses the call; send it with deny",
+            "rejects the call; send it with deny",
         ),
         (
             "deny",

@@ -47,7 +47,7 @@ async fn a_server_that_shuts_down_closes_its_sockets() {
     let mut client = server.connect("").await;
     let mut sessions = server.connect_sessions().await;
     ending.unwrap().cancel();
-    let away = (1001, "the server ends".to_owned());
+    let away = (1001, "the server is shutting down".to_owned());
     assert_eq!(client.read_close().await, away);
     assert_eq!(sessions.read_close().await, away);
 }

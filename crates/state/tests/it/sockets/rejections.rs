@@ -29,36 +29,39 @@ async fn bad_input_is_rejected_and_changes_nothing() {
     for (frame, words) in [
         ("{", "the frame is not JSON"),
         ("", "the frame is not JSON"),
-        ("null", "the frame is none of ours"),
-        ("[]", "the frame is none of ours"),
-        (r#"{"type":"commands"}"#, "the frame is none of ours"),
+        ("null", "the frame does not contain commands"),
+        ("[]", "the frame does not contain commands"),
+        (
+            r#"{"type":"commands"}"#,
+            "the frame does not contain commands",
+        ),
         (
             r#"{"type":"state","state":{}}"#,
-            "the frame is none of ours",
+            "the frame does not contain commands",
         ),
         (
             r#"{"type":"commands","commands":[null]}"#,
-            "the command has no type that is known",
+            "unknown command type",
         ),
         (
             r#"{"type":"commands","commands":[{"type":"rewind"}]}"#,
-            "the command has no type that is known",
+            "unknown command type",
         ),
         (
             r#"{"type":"commands","commands":[{"type":"submit"}]}"#,
-            "the command submit is wrong",
+            "invalid command submit",
         ),
         (
             r#"{"type":"commands","commands":[{"type":"submit","prompt":7}]}"#,
-            "the command submit is wrong",
+            "invalid command submit",
         ),
         (
             r#"{"type":"commands","commands":[{"type":"submit","prompt":" \n"}]}"#,
-            "prompt is empty; say something",
+            "prompt must not be empty",
         ),
         (
             r#"{"type":"commands","commands":[{"type":"steer","message":""}]}"#,
-            "message is empty; say something",
+            "message must not be empty",
         ),
     ] {
         client.send_raw(frame).await;
@@ -96,7 +99,7 @@ async fn a_binary_message_closes_the_socket() {
     let (_test, server) = serve_agent();
     let mut client = server.connect("").await;
     client.send_message(Message::binary(vec![1, 2, 3])).await;
-    let farewell = (1003, "send text, one message in a frame".to_owned());
+    let farewell = (1003, "send text, one message per frame".to_owned());
     assert_eq!(client.read_close().await, farewell);
 }
 
@@ -128,7 +131,7 @@ async fn too_many_messages_close_the_socket() {
         }
     };
     assert_eq!(code, 1008);
-    assert_eq!(reason, "too many messages in too short a time; go slower");
+    assert_eq!(reason, "too many messages in a short time; slow down");
     // The session continues without the client.
     let mut other = server
         .connect(&format!("session={}", client.session()))
@@ -189,7 +192,7 @@ async fn principals_do_not_see_each_other() {
     assert_eq!(refused.status, 404);
     assert_eq!(
         refused.body,
-        r#"{"error":"there is no such session; /ws/sessions has them all"}"#
+        r#"{"error":"unknown session; /ws/sessions lists all sessions"}"#
     );
     for target in [
         format!("/state/timeline?{query}"),
@@ -226,8 +229,8 @@ async fn principals_do_not_see_each_other() {
 async fn a_bad_query_is_rejected_before_the_upgrade() {
     let (_test, server) = serve_agent();
     for (query, status, words) in [
-        ("session=nothing", 404, "there is no such session"),
-        ("session=a%2F..%2Fb", 404, "there is no such session"),
+        ("session=nothing", 404, "unknown session"),
+        ("session=a%2F..%2Fb", 404, "unknown session"),
         ("session=%ff", 400, "percent-encoded UTF-8"),
         ("role=king", 400, "role must be controller or observer"),
         ("client=a%20b", 400, "client must be a name"),

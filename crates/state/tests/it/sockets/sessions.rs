@@ -104,7 +104,7 @@ async fn the_list_accepts_no_commands() {
     let (_test, server) = serve_agent();
     let mut list = server.connect_sessions().await;
     list.send_message(Message::text("{}")).await;
-    let farewell = (1008, "this document takes no commands".to_owned());
+    let farewell = (1008, "this document accepts no commands".to_owned());
     assert_eq!(list.read_close().await, farewell);
     let mut list = server.connect_sessions().await;
     assert_eq!(list.read_until_quiet().await, Vec::<ReceivedFrame>::new());

@@ -50,10 +50,10 @@ async fn unknown_settings_are_rejected_by_name() {
             json!({"depth": "9"}),
             "\"9\" is not a value of depth; its values are 1, 2, true",
         ),
-        (json!({"title": "  "}), "title is empty; say something"),
+        (json!({"title": "  "}), "title must not be empty"),
         (
             json!({"depth": ["1"]}),
-            "the values of config are texts, numbers, true and false",
+            "the values of config must be strings, numbers, true or false",
         ),
         (
             json!({"__proto__": "1"}),
@@ -132,10 +132,7 @@ async fn a_socket_stays_if_the_other_session_does_not_exist() {
             .command(json!({"type": "resume", "sessionId": nowhere, "prompt": "hello"}))
             .await;
         let refused = client.read_error().await;
-        assert_eq!(
-            refused,
-            "there is no such session; /ws/sessions has them all"
-        );
+        assert_eq!(refused, "unknown session; /ws/sessions lists all sessions");
     }
     client.submit("here").await;
     client.read_until_quiet().await;
