@@ -13,7 +13,7 @@ use crate::attached_session::AttachedSession;
 pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error>) {
     let result = result.and_then(|value| serde_json::to_value(value).map_err(Error::from));
     if responder.respond_with_result(result).is_err() {
-        tracing::debug!("the client left before its answer");
+        tracing::debug!("the client disconnected before it received its answer");
     }
 }
 

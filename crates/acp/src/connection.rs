@@ -111,7 +111,7 @@ pub fn serve_connection(
                 false => LAST_ANSWERS,
             };
             if timeout(limit, order.wait_until_answered()).await.is_err() {
-                tracing::debug!("the input ended, and some requests are left without an answer");
+                tracing::debug!("the input ended with unanswered requests");
             }
             Ok(())
         });

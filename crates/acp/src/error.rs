@@ -100,7 +100,7 @@ pub(crate) fn unknown_event(id: &SessionId) -> Error {
 /// The error for a text that is no event id.
 pub(crate) fn bad_event_id(method: &str) -> Error {
     bad_params(&format!(
-        "{method}: lastEventId must be an event id, as this agent gave it"
+        "{method}: lastEventId must be an event id from this agent"
     ))
 }
 
@@ -123,7 +123,7 @@ fn not_open(code: i32, id: &str) -> Error {
 pub(crate) fn ambiguous_session() -> Error {
     error(
         INVALID_PARAMS,
-        "sessionId may only be left out where exactly one session is open",
+        "sessionId is required unless exactly one session is open",
         "session_required",
     )
 }
@@ -152,7 +152,7 @@ pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
                 result: ControlResult::NoActivePrompt,
                 ..
             },
-        ) => "nothing is running that could be cancelled".to_owned(),
+        ) => "nothing to cancel: no turn is running".to_owned(),
         _ => e.to_string(),
     };
     let error = error(code, message, reason);
@@ -208,8 +208,8 @@ pub(crate) fn not_in_control(e: &NotInControl) -> Error {
         NotInControl::NotController { controller } => {
             let controller = controller.as_deref();
             let message = match controller {
-                Some(_) => format!("{e}; session/takeover takes control"),
-                None => format!("{e}; session/takeover, or an attach as controller, takes control"),
+                Some(_) => format!("{e}; take control with session/takeover"),
+                None => format!("{e}; take control with session/takeover, or attach as controller"),
             };
             ("not_controller", controller, message)
         }
@@ -302,7 +302,8 @@ pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
         }
         harn_runtime::SessionEnd::Failed(reason) => {
             let message = format!(
-                "the session's journal failed: {reason}; what was shown is safe, load the session again once that is mended"
+                "the session's journal failed: {reason}; everything sent so far is stored; fix the cause, then \
+                 load the session again"
             );
             error(FAILED, message, "journal_failed")
         }
@@ -323,7 +324,7 @@ pub(crate) fn bad_params(message: &str) -> Error {
 pub(crate) fn unknown_auth_method(offered: Option<&str>) -> Error {
     let message = match offered {
         Some(id) => format!(
-            "there is no such authentication method; the only one is `{id}`, and no session needs it"
+            "unknown authentication method; the only one is `{id}`, and no session needs it"
         ),
         None => "this agent has no authentication methods; skip authenticate".to_owned(),
     };

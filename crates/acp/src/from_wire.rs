@@ -31,7 +31,7 @@ pub(crate) fn blocks(member: &str, blocks: Value) -> Result<Vec<ContentBlock>, S
     let blocks = prompt(read)?;
     let is_blank = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.trim().is_empty());
     match blocks.iter().all(is_blank) {
-        true => Err(format!("{member} must say something")),
+        true => Err(format!("{member} must not be blank")),
         false => Ok(blocks),
     }
 }

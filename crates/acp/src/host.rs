@@ -54,12 +54,12 @@ impl ClientHost {
     /// Returns the connection to the client, once everything that this session has published is queued: a
     /// request must not overtake the tool call it belongs to.
     async fn wait_for_wire(&self, session: &SessionId) -> Result<ConnectionTo<Client>, HostError> {
-        let gone = || HostError::Host("the client is gone".to_owned());
+        let gone = || HostError::Host("the client has disconnected".to_owned());
         let peer = self.peer.upgrade().ok_or_else(gone)?;
         if let Some(attached) = peer.attached(session) {
             let caught_up =
                 tokio::time::timeout(self.deadlines.request, attached.wait_until_caught_up()).await;
-            caught_up.map_err(|_| HostError::TimedOut("what it was sent before"))?;
+            caught_up.map_err(|_| HostError::TimedOut("earlier messages"))?;
         }
         peer.wire().cloned().ok_or_else(gone)
     }
@@ -280,7 +280,7 @@ impl ClientTerminal {
             // If the caller is gone, this drops the terminal.
             let _ = reply.send(created);
         });
-        let gone = |_| Error::internal_error().data("the client is gone");
+        let gone = |_| Error::internal_error().data("the client has disconnected");
         created.await.map_err(gone)?
     }
 }

@@ -33,7 +33,7 @@ fn read(list: Value) -> Result<Vec<McpServerSpec>, String> {
         let server = parse_server(entry).map_err(bad)?;
         if !names.insert(server.name.clone()) {
             return Err(bad(
-                "another server before it has the same `name`".to_owned()
+                "an earlier server has the same `name`; names must be unique".to_owned(),
             ));
         }
         Ok(server)
@@ -170,7 +170,7 @@ mod tests {
             ),
             (
                 json!([good, good]),
-                "mcpServers[1]: another server before it has the same `name`",
+                "mcpServers[1]: an earlier server has the same `name`; names must be unique",
             ),
             (
                 json!([good, {"name": "b"}]),

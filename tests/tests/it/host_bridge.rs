@@ -114,11 +114,11 @@ async fn wrong_lists_of_tools_are_rejected() {
             ["hunter2"]
                 host: the host answered: the result of host/tools/list: entry 1: expected an object
             [{"name":"dice"},{"title":"hunter2"}]
-                host: the host answered: the result of host/tools/list: entry 2: expected `name` to be a text that is not blank
+                host: the host answered: the result of host/tools/list: entry 2: expected `name` to be a string that is not blank
             [{"name":{"is":"hunter2"}}]
-                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a text that is not blank
+                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a string that is not blank
             [{"name":""}]
-                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a text that is not blank
+                host: the host answered: the result of host/tools/list: entry 1: expected `name` to be a string that is not blank
         "#]],
     )
     .await;
@@ -151,7 +151,7 @@ async fn wrong_capabilities_are_rejected() {
             {"process":{"ops":7}}
                 host: the host answered: the result of host/capabilities: expected each capability to be a list of operations, or an object with `ops` or `operations`
             {"process":["exec",7]}
-                host: the host answered: the result of host/capabilities: expected each operation to be a text that is not blank
+                host: the host answered: the result of host/capabilities: expected each operation to be a string that is not blank
         "#]],
     )
     .await;
@@ -180,11 +180,11 @@ async fn wrong_lists_of_skills_are_rejected() {
             ["hunter2"]
                 host: the host answered: the result of skills/list: entry 1: expected an object
             [{"name":"hunter2"}]
-                host: the host answered: the result of skills/list: entry 1: expected `id` to be a text that is not blank
+                host: the host answered: the result of skills/list: entry 1: expected `id` to be a string that is not blank
             [{"id":"hunter2"}]
-                host: the host answered: the result of skills/list: entry 1: expected `name` to be a text that is not blank
+                host: the host answered: the result of skills/list: entry 1: expected `name` to be a string that is not blank
             [{"id":"a","name":"a"},{"id":7,"name":"hunter2"}]
-                host: the host answered: the result of skills/list: entry 2: expected `id` to be a text that is not blank
+                host: the host answered: the result of skills/list: entry 2: expected `id` to be a string that is not blank
         "#]],
     )
     .await;
@@ -208,11 +208,11 @@ async fn wrong_skills_are_rejected() {
             ["hunter2"]
                 host: the host answered: the result of skills/fetch: expected an object
             {"body":"hunter2"}
-                host: the host answered: the result of skills/fetch: expected `name` to be a text that is not blank
+                host: the host answered: the result of skills/fetch: expected `name` to be a string that is not blank
             {"name":"deploy","text":"hunter2"}
-                host: the host answered: the result of skills/fetch: expected `body` to be a text
+                host: the host answered: the result of skills/fetch: expected `body` to be a string
             {"name":"deploy","body":["hunter2"]}
-                host: the host answered: the result of skills/fetch: expected `body` to be a text
+                host: the host answered: the result of skills/fetch: expected `body` to be a string
             {"name":"deploy","body":"","manifest":"hunter2"}
                 host: the host answered: the result of skills/fetch: expected `manifest` to be an object
         "#]],

@@ -232,7 +232,7 @@ pub fn build_initialize_meta(dialect: Dialect, host_bridge: bool) -> Option<Meta
                     description: idle::DESCRIPTION,
                     schema: schema::AGENT_IDLE,
                 }),
-                hitl_requested: hitl("A person is asked something.", schema::HITL_REQUESTED),
+                hitl_requested: hitl("Asks a person a question.", schema::HITL_REQUESTED),
                 hitl_respond: hitl("Answers it.", schema::HITL_RESPOND),
                 bridge,
             });

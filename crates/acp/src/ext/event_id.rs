@@ -33,7 +33,7 @@ const LAST: u32 = u32::MAX;
 
 /// The error for a text that is no event id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is no event id")]
+#[error("is not an event id")]
 pub struct BadEventId;
 
 impl EventId {

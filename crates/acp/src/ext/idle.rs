@@ -13,7 +13,7 @@ pub const METHOD: &str = "agent/idle";
 
 /// The description that `initialize` advertises.
 pub(crate) const DESCRIPTION: &str =
-    "The agent waits for more to do; comes again after `backoff_ms`, at most every two seconds.";
+    "The agent is idle; repeated after `backoff_ms`, at most every two seconds.";
 
 /// The `params` of `agent/idle`.
 #[derive(Serialize, Deserialize, JsonSchema)]

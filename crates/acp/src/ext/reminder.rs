@@ -112,14 +112,14 @@ fn parse_delivery_mode(
 fn unknown_key(key: &str) -> InvalidReminder {
     if key == "content" {
         return malformed_error(
-            "`content` belongs to a message, not to a reminder; a reminder has a `body`, a message \
-             of the user goes to session/inject",
+            "a reminder has a `body`, not `content`; send a message of the user with \
+             session/inject",
         );
     }
     let known = FIELDS.join(", ");
     InvalidReminder {
         code: UNKNOWN_KEY,
-        message: format!("unknown key `{key}`; a reminder has {known}"),
+        message: format!("unknown key `{key}`; known keys: {known}"),
     }
 }
 
@@ -136,9 +136,7 @@ fn parse_reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Inva
     let body = match take("body") {
         Some(Value::String(body)) if !body.trim().is_empty() => body.trim().to_owned(),
         _ => {
-            return Err(malformed_error(
-                "`body` must be a string that says something",
-            ));
+            return Err(malformed_error("`body` must be a string that is not blank"));
         }
     };
     let id: Option<NonBlankName> =
@@ -167,7 +165,7 @@ fn parse_reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Inva
     match take("source") {
         None => {}
         Some(Value::String(source)) if source == "bridge" => {}
-        Some(_) => return Err(malformed_error("`source` can only be bridge here")),
+        Some(_) => return Err(malformed_error("`source` must be bridge, or left out")),
     }
     let turn = "`fired_at_turn` must be a whole number";
     reminder.fired_at_turn = parse_member(take("fired_at_turn"), turn)?.unwrap_or(0);

@@ -64,7 +64,7 @@ fn options() -> Vec<PermissionOption> {
 /// decides nothing.
 pub(super) fn read(request: &HitlRequest, profile: Profile, answer: Value) -> HitlClientAnswer {
     if answer.get("args").is_some() {
-        let why = "the client's answer has `args`; an approval is answered without them";
+        let why = "the client's answer has `args`; the answer to an approval must not have any";
         return HitlClientAnswer::Nothing(why.to_owned());
     }
     match permission::verdict(&options(), profile, answer) {

@@ -61,7 +61,7 @@ pub(crate) fn route(request: &HitlRequest, client: InitializeFacts, principal: &
     if !request.may_decide(principal) {
         let reviewers = request.reviewers.join(", ");
         return HitlRoute::Nobody(format!(
-            "only {reviewers} may decide, and this client's principal is none of them"
+            "only {reviewers} may decide, and this client's principal is not one of them"
         ));
     }
     // The contract's dialect, even if several people must agree: a yes counts once, and the approval stays
@@ -72,7 +72,7 @@ pub(crate) fn route(request: &HitlRequest, client: InitializeFacts, principal: &
     // One client could agree only once, and the request would wait for the others in vain.
     if request.quorum > 1 {
         return HitlRoute::Nobody(
-            "several people have to agree, and this client is one".to_owned(),
+            "several people must agree, and this client is only one".to_owned(),
         );
     }
     if !client.dialect.hitl_calls.contains(request.kind) {
@@ -81,7 +81,7 @@ pub(crate) fn route(request: &HitlRequest, client: InitializeFacts, principal: &
     match request.kind {
         HitlKind::Question if choice::FEW.contains(&request.choices.len()) => HitlRoute::Choice,
         HitlKind::Question => {
-            HitlRoute::Nobody("this client has no way to ask a question".to_owned())
+            HitlRoute::Nobody("this client cannot ask a person a question".to_owned())
         }
         HitlKind::Approval | HitlKind::Escalation | HitlKind::DualControl => HitlRoute::Choice,
     }

@@ -319,7 +319,7 @@ impl HttpConnection {
             if self.readers.load(Ordering::Acquire) > 0 {
                 used.await;
             } else if timeout(long, used).await.is_err() {
-                tracing::debug!("a connection that nobody used any more was ended");
+                tracing::debug!("closed an unused connection");
                 return;
             }
         }

@@ -86,46 +86,46 @@ impl HttpRefusal {
         let words = match self {
             Self::Nobody => "a token is needed",
             Self::Method => "only GET, POST and DELETE are served here",
-            Self::Header => "a header is there twice, is longer than 256 characters or is no text",
+            Self::Header => "a header is repeated, is longer than 256 characters or is not text",
             Self::ContentType => "Content-Type must be application/json",
             Self::Accept => {
-                "Accept must name text/event-stream, or the request ask for a WebSocket"
+                "Accept must name text/event-stream, unless the request asks for a WebSocket"
             }
             Self::TooLarge { limit } => {
-                return format!("the message is longer than {limit} bytes, the most that is read");
+                return format!("the message is longer than the limit of {limit} bytes");
             }
-            Self::Slow => "the message took too long to come",
+            Self::Slow => "the message took too long to arrive",
             Self::NotJson => "the body is not JSON; post one JSON-RPC 2.0 message",
             Self::Batch => "batches are not supported; post one message at a time",
             Self::NotAMessage => "the body is not a JSON-RPC 2.0 message",
             Self::NoSession => {
-                "this method needs a session: Acp-Session-Id, or sessionId in params"
+                "this method needs a session; send Acp-Session-Id, or sessionId in params"
             }
             Self::NamedTwice => "params name sessionId more than once",
             Self::OtherSession => "Acp-Session-Id and sessionId in params name different sessions",
             Self::NoConnection => {
-                "Acp-Connection-Id is missing; initialize first, and send what it answers"
+                "Acp-Connection-Id is missing; initialize first, and send the id that it returns"
             }
-            Self::UnknownConnection => "there is no such connection; initialize anew",
+            Self::UnknownConnection => "unknown connection; initialize again",
             Self::UnknownSession => "there is no such session",
             Self::InitializeAgain => "this connection is initialized already",
             Self::InitializeWithoutId => "initialize is a request and needs an id",
-            Self::NothingAsked => "this answers nothing that was asked over this connection",
-            Self::LastEventId => "Last-Event-ID is not one that was sent",
+            Self::NothingAsked => "no request of this connection waits for this answer",
+            Self::LastEventId => "Last-Event-ID must be an id that this server sent",
             Self::UnknownEvent => {
-                "this connection never came to that event; open the session with session/load or \
-                 session/attach, and name the event there as lastEventId"
+                "this connection has not sent that event; open the session with session/load or \
+                 session/attach, and pass the event there as lastEventId"
             }
             Self::TooFarBack => {
-                "what was answered since then is not kept any more; open the session anew"
+                "the answers since then are no longer stored; open the session again"
             }
             Self::Busy => {
-                "somebody reads this stream already; with Last-Event-ID it is taken from them"
+                "another client reads this stream already; send Last-Event-ID to take it over"
             }
             Self::TooManyStreams => "this connection has too many sessions open",
             Self::TooManyConnections => "there are too many connections; try again later",
-            Self::TooFast => "too many messages in too short a time; go slower",
-            Self::Upgrade => "this is no WebSocket handshake of version 13 over HTTP/1.1",
+            Self::TooFast => "too many messages in a short time; slow down",
+            Self::Upgrade => "not a WebSocket version 13 handshake over HTTP/1.1",
             Self::Ended => "the connection ended",
         };
         words.to_owned()

@@ -123,7 +123,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let read = async {
         let farewell = tokio::select! {
             farewell = read(stream, lines, RateAllowance::new(per_second)) => farewell,
-            () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
+            () = ending.cancelled() => Some((CloseCode::Away, "the server is shutting down")),
         };
         // The end of reading ends the input. A client that does not read either is not waited for; the end of
         // the writer ends the served connection.
@@ -165,11 +165,11 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
                 }
             }
             Ok(Message::Text(_)) => {
-                let reason = "too many messages in too short a time; go slower";
+                let reason = "too many messages in a short time; slow down";
                 return Some((CloseCode::Policy, reason));
             }
             Ok(Message::Binary(_)) => {
-                return Some((CloseCode::Unsupported, "send text, one message in a frame"));
+                return Some((CloseCode::Unsupported, "send text, one message per frame"));
             }
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
             Ok(Message::Close(_)) => return None,

@@ -34,7 +34,7 @@ pub(crate) async fn set_option(peer: &Peer, request: SetSessionConfigOptionReque
         let attached = attached_session(peer, &request.session_id)?;
         let SessionConfigOptionValue::ValueId { value } = &request.value else {
             return Err(error::bad_params(
-                "every option of this agent takes a value id",
+                "the options of this agent accept only a value id",
             ));
         };
         let mut actor = SenderParams::from_meta(request.meta.as_ref());

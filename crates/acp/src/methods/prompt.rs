@@ -68,10 +68,10 @@ async fn cancel_withdrawn_prompt(attached: &AttachedSession, turn: TurnId) {
     let mut actor = SenderParams::default().actor();
     let driver = match drive(attached, DriverAction::Steer, &mut actor) {
         Ok(driver) => driver,
-        Err(error) => return tracing::debug!(%error.message, "a prompt was taken back in vain"),
+        Err(error) => return tracing::debug!(%error.message, "could not cancel a withdrawn prompt"),
     };
     if let Err(refused) = driver.cancel_for(Some(turn), actor).await {
-        tracing::debug!(%refused, "the prompt that was taken back had ended");
+        tracing::debug!(%refused, "the withdrawn prompt had ended already");
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Erro
     let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let cancelled = driver.cancel_for(attached.cancel_target(), actor);
     if let Err(refused) = cancelled.await {
-        tracing::debug!(%refused, "there was nothing to cancel");
+        tracing::debug!(%refused, "nothing to cancel");
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ pub(crate) async fn remind_unanswered(
     let driver = drive(&wanted.attached, DriverAction::Steer, &mut wanted.actor)?;
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     if let Err(error) = reminded.await {
-        tracing::debug!(%error, "a session/remind was refused");
+        tracing::debug!(%error, "rejected a session/remind");
     }
     Ok(())
 }

@@ -336,7 +336,7 @@ async fn apply_inputs(attached: &AttachedSession, inputs: SessionInputs) {
     }
     tracing::warn!(
         count = servers.len(),
-        "MCP servers of a client that does not control the session were not added"
+        "ignored the MCP servers of a client that does not control the session"
     );
 }
 

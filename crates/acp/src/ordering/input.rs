@@ -29,8 +29,7 @@ impl ConnectionOrder {
                 }
                 ConnectionInput::TooLong { limit } => {
                     self.backlog.wait_and_count(0).await;
-                    let message =
-                        format!("the line is longer than {limit} bytes, the most this agent reads");
+                    let message = format!("the line is longer than the limit of {limit} bytes");
                     Some(error_frame(-32600, message))
                 }
                 ConnectionInput::NotUtf8 => {
@@ -88,11 +87,12 @@ fn malformed_frame(raw: &str) -> TransportFrame {
     match serde_json::from_str(raw) {
         Err(_) => error_frame(
             -32700,
-            "the line is not JSON; send one JSON-RPC 2.0 message a line",
+            "the line is not JSON; send one JSON-RPC 2.0 message per line",
         ),
-        Ok(Value::Array(_)) => {
-            error_frame(-32600, "batches are not supported; send one message a line")
-        }
+        Ok(Value::Array(_)) => error_frame(
+            -32600,
+            "batches are not supported; send one message per line",
+        ),
         Ok(_) => error_frame(-32600, "the line is not a JSON-RPC 2.0 message"),
     }
 }

@@ -84,14 +84,14 @@ pub(crate) fn verdict(
         Some(true) => combine_with_granted(options, chosen, answer.args.map(Value::Object))?,
         Some(false) => combine_with_refused(chosen, answer.reason)?,
         None if answer.args.is_some() => {
-            return Err("the client's answer has arguments and does not say that they are granted");
+            return Err("the client's answer has `args` without `granted`");
         }
         None => chosen.ok_or(NOT_UNDERSTOOD)?,
     };
     match recorded {
-        Some(recorded) if !agrees(recorded, &verdict) => {
-            Err("the client recorded another decision than it answered, so it was not taken as one")
-        }
+        Some(recorded) if !agrees(recorded, &verdict) => Err(
+            "the client's answer contradicts the decision that it recorded, so it does not count",
+        ),
         _ => Ok(verdict),
     }
 }
@@ -107,8 +107,8 @@ fn unavailable(reason: impl Into<String>) -> Decision {
 /// Describes why there is no answer.
 fn describe_failure(error: &Error) -> String {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
-        return "the client does not offer session/request_permission, so nobody could be asked; the \
-                call was not run"
+        return "the client does not offer session/request_permission, so the call could not be \
+                approved and did not run"
             .to_owned();
     }
     describe_request_error(error)
@@ -132,7 +132,7 @@ fn interpret_outcome(
     match outcome {
         PermissionOutcome::Cancelled { option_id: None } => Ok(HostVerdict::Cancelled),
         PermissionOutcome::Cancelled { option_id: Some(_) } => {
-            Err("the client answered that it is cancelled and chose an option all the same")
+            Err("the client answered `cancelled` and also chose an option")
         }
         PermissionOutcome::Selected {
             option_id: None, ..
@@ -140,7 +140,7 @@ fn interpret_outcome(
             // The contract's own form, which is older than options.
             Profile::Harn => allow_once(options, None),
             Profile::Meta | Profile::Acp => {
-                Err("the client answered that an option was selected, and not which")
+                Err("the client answered `selected` without an option id")
             }
         },
         PermissionOutcome::Selected {
@@ -167,9 +167,9 @@ fn interpret_option(options: &[PermissionOption], option_id: String) -> HostVerd
 
 fn rejection_reason(option: &PermissionOption) -> &'static str {
     match option.scope {
-        GrantScope::Once => "whoever was asked rejected the call",
-        GrantScope::Session => "whoever was asked rejected such calls for this session",
-        GrantScope::Always => "whoever was asked rejected such calls from now on",
+        GrantScope::Once => "the client rejected the call",
+        GrantScope::Session => "the client rejected such calls for this session",
+        GrantScope::Always => "the client rejected such calls from now on",
     }
 }
 
@@ -196,7 +196,7 @@ fn combine_with_granted(
             Ok(HostVerdict::Allowed { option_id, args })
         }
         Some(HostVerdict::Rejected { .. } | HostVerdict::NotOffered | HostVerdict::Cancelled) => {
-            Err("the client's answer says that the call is granted and that it is not")
+            Err("the client's answer contradicts itself about whether the call is granted")
         }
     }
 }
@@ -216,7 +216,7 @@ fn combine_with_refused(
             reason: why,
         }),
         Some(HostVerdict::Allowed { .. }) => {
-            Err("the client's answer says that the call is granted and that it is not")
+            Err("the client's answer contradicts itself about whether the call is granted")
         }
         Some(other @ (HostVerdict::NotOffered | HostVerdict::Cancelled)) => Ok(other),
     }

@@ -299,9 +299,9 @@ fn describe_decision(profile: Profile, answer: Value) -> String {
 }
 
 const NOT_UNDERSTOOD: &str = "none: the client's answer was not understood";
-const BOTH: &str = "none: the client's answer says that the call is granted and that it is not";
+const BOTH: &str = "none: the client's answer contradicts itself about whether the call is granted";
 const OTHERWISE: &str =
-    "none: the client recorded another decision than it answered, so it was not taken as one";
+    "none: the client's answer contradicts the decision that it recorded, so it does not count";
 
 #[test]
 fn only_an_explicit_yes_is_a_grant() {
@@ -318,11 +318,11 @@ fn only_an_explicit_yes_is_a_grant() {
     let yes = || chose(json!("allow_once"));
     let no = || chose(json!("reject_once"));
     let cancelled = || json!({"outcome": {"outcome": "cancelled"}});
-    let once = "rejected reject_once: whoever was asked rejected the call";
-    let always = "rejected reject_always: whoever was asked rejected such calls from now on";
+    let once = "rejected reject_once: the client rejected the call";
+    let always = "rejected reject_always: the client rejected such calls from now on";
     let unknown = "rejected : the client chose an option that was not offered";
-    let twofold = "none: the client answered that it is cancelled and chose an option all the same";
-    let stray = "none: the client's answer has arguments and does not say that they are granted";
+    let twofold = "none: the client answered `cancelled` and also chose an option";
+    let stray = "none: the client's answer has `args` without `granted`";
     #[rustfmt::skip]
     let table = [
         // ACP's own answers.
@@ -379,7 +379,7 @@ fn only_an_explicit_yes_is_a_grant() {
         (json!({"granted": null}), NOT_UNDERSTOOD),
         (json!({"granted": {}}), NOT_UNDERSTOOD),
         (json!({"Granted": true}), NOT_UNDERSTOOD),
-        (json!({"args": {}}), "none: the client's answer has arguments and does not say that they are granted"),
+        (json!({"args": {}}), "none: the client's answer has `args` without `granted`"),
         // Both, in agreement.
         (with(yes(), json!({"granted": true})), "allowed allow_once"),
         (with(chose(json!("allow_always")), json!({"granted": true})), "allowed allow_always"),
@@ -437,7 +437,7 @@ fn only_harn_accepts_a_choice_without_an_option() {
     for profile in [Profile::Meta, Profile::Acp] {
         assert_eq!(
             describe_decision(profile, bare()),
-            "none: the client answered that an option was selected, and not which"
+            "none: the client answered `selected` without an option id"
         );
     }
     let mut denied = bare();
@@ -480,8 +480,8 @@ fn an_error_is_no_answer() {
     };
     assert_eq!(
         reason(Error::method_not_found()),
-        "the client does not offer session/request_permission, so nobody could be asked; the call was \
-         not run"
+        "the client does not offer session/request_permission, so the call could not be approved and \
+         did not run"
     );
     let secret = Error::new(-32000, "busy\u{1b}[31m").data(json!({"token": "hush"}));
     assert_eq!(reason(secret), "the client could not be asked: busy[31m");

@@ -27,7 +27,7 @@ impl UpdateProjector {
         }
         let (status, text) = match outcome {
             HitlOutcome::Answered => (ToolCallStatus::Completed, None),
-            HitlOutcome::Timeout => (ToolCallStatus::Failed, Some("No answer came in time")),
+            HitlOutcome::Timeout => (ToolCallStatus::Failed, Some("No answer in time")),
             HitlOutcome::Cancelled => (ToolCallStatus::Failed, Some("Not answered")),
         };
         let mut call = call(request_id, "", status);

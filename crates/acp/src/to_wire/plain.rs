@@ -30,7 +30,7 @@ pub(super) fn skill_deactivated_text(name: &str) -> String {
 }
 
 pub(super) fn skill_narrow_text(narrow: &SkillNarrow) -> String {
-    let text = join_title("Fewer tools are in reach", &narrow.reason);
+    let text = join_title("Fewer tools are available", &narrow.reason);
     match narrow.removed_tools.as_slice() {
         [] => text,
         removed => format!("{text} (without {})", removed.join(", ")),
@@ -57,14 +57,14 @@ pub(super) fn hitl_request_text(kind: &str, payload: &Value) -> String {
     const WORDS: [&str; 5] = ["prompt", "question", "message", "detail", "action"];
     let asked = WORDS.iter().find_map(|word| payload.get(word)?.as_str());
     join_title(
-        &format!("A person is asked ({kind})"),
+        &format!("Question to a person ({kind})"),
         asked.unwrap_or_default(),
     )
 }
 
 pub(super) fn compaction_text(compacted: &TranscriptCompacted) -> String {
     format!(
-        "Older messages were folded away: {}, about {} tokens before and {} after",
+        "Compacted {} older messages: about {} tokens before and {} after",
         compacted.archived_messages,
         compacted.estimated_tokens_before,
         compacted.estimated_tokens_after

@@ -141,7 +141,7 @@ async fn allow_once_runs_the_call() {
 #[tokio::test]
 async fn reject_once_fails_the_call() {
     let why = expect_call_fails("permission-rejected", selected_option("reject_once")).await;
-    assert_eq!(why, "whoever was asked rejected the call");
+    assert_eq!(why, "the client rejected the call");
 }
 
 #[tokio::test]
@@ -251,7 +251,7 @@ async fn conflicting_answer_fails_the_call() {
     let why = expect_call_fails("permission-conflicting", Answer::Result(both)).await;
     assert_eq!(
         why,
-        "the client's answer says that the call is granted and that it is not"
+        "the client's answer contradicts itself about whether the call is granted"
     );
 }
 

@@ -14,7 +14,7 @@ pub enum BridgeAnswerError {
     #[error("entry {0}: expected an object")]
     Entry(usize),
     /// An entry of the list lacks a name.
-    #[error("entry {at}: expected `{member}` to be a text that is not blank")]
+    #[error("entry {at}: expected `{member}` to be a string that is not blank")]
     Unnamed {
         /// The index of the entry, from one.
         at: usize,
@@ -22,10 +22,10 @@ pub enum BridgeAnswerError {
         member: &'static str,
     },
     /// The answer lacks a name.
-    #[error("expected `{0}` to be a text that is not blank")]
+    #[error("expected `{0}` to be a string that is not blank")]
     Nameless(&'static str),
     /// The answer lacks a text.
-    #[error("expected `{0}` to be a text")]
+    #[error("expected `{0}` to be a string")]
     NoText(&'static str),
     /// A member is not an object.
     #[error("expected `{0}` to be an object")]
@@ -36,7 +36,7 @@ pub enum BridgeAnswerError {
     )]
     Capability,
     /// An operation is not a name.
-    #[error("expected each operation to be a text that is not blank")]
+    #[error("expected each operation to be a string that is not blank")]
     Operation,
 }
 
@@ -47,6 +47,6 @@ pub(crate) fn describe_without_value(error: &serde_json::Error) -> String {
         Some((_, wanted)) => format!("expected {wanted}"),
         // The field name is one of ours, so it is no secret.
         None if message.starts_with("missing field") => message,
-        None => "of another shape than it should be".to_owned(),
+        None => "unexpected shape".to_owned(),
     }
 }

@@ -168,7 +168,7 @@ bridge_methods! {
     }
     notifications {
         /// The skills of the host changed.
-        SkillsUpdate = "skills/update" "Tells that the host has other skills than before.";
+        SkillsUpdate = "skills/update" "Reports that the host's skills have changed.";
     }
 }
 
@@ -242,7 +242,7 @@ fn parse_distinct<T>(
         if names.insert(name(&entry).clone()) {
             distinct.push(entry);
         } else {
-            tracing::warn!(name = ?name(&entry), "the host lists a {what} twice; the first one counts");
+            tracing::warn!(name = ?name(&entry), "the host lists a {what} twice; ignored all but the first");
         }
     }
     Ok(distinct)

@@ -55,7 +55,7 @@ fn take_schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
         Some(_) => {
             tracing::warn!(
                 ?tool,
-                "the schema of a host's tool is no object; it counts as none"
+                "ignored the schema of a host's tool, because it is not an object"
             );
             Value::Null
         }
@@ -145,7 +145,7 @@ mod tests {
             "#]],
         );
         let unnamed = expect![[r#"
-            entry 1: expected `name` to be a text that is not blank
+            entry 1: expected `name` to be a string that is not blank
         "#]];
         for entry in [json!({}), json!({"name": 7}), json!({"name": " "})] {
             check(json!([entry]), &unnamed);
