@@ -536,7 +536,10 @@ fn broken_grant_file_is_rejected_with_the_line() {
     let head = "[[grant]]\neffect = 'allow'\nworkspace = '/w'\ntool = 'run'\n";
     let at = "granted_at = 2026-02-26T00:00:00Z\n";
     let table = [
-        (format!("{head}{at}"), "line 1: a grant must have exactly one of"),
+        (
+            format!("{head}{at}"),
+            "line 1: a grant must have exactly one of",
+        ),
         (
             format!("\n\n{head}{at}argv = ['a']\nline = 'a'"),
             "line 3: a grant must have exactly one of",

@@ -174,7 +174,7 @@ fn compile_rejects_a_policy_beyond_the_limits() {
         long.compile()
             .unwrap_err()
             .to_string()
-            .contains("2001 rules")
+            .contains("too many rules: 2001;")
     );
 }
 

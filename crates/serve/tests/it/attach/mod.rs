@@ -304,7 +304,7 @@ fn controller_reconnects_to_a_restarted_server() {
     // Killed, so that it sends nothing and does not remove its socket.
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    tmux.wait_for("desk", "lost");
+    tmux.wait_for("desk", "disconnected");
     let _server = place.serve();
     let screen = tmux.wait_for("desk", "reconnected, nothing was missed");
     assert_eq!(screen.matches("Behind the curtain.").count(), 1, "{screen}");
@@ -334,7 +334,7 @@ fn observer_of_a_restarted_server_waits_until_the_session_is_opened() {
     tmux.wait_for("desk", "attach again with");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    tmux.wait_for("tab", "lost");
+    tmux.wait_for("tab", "disconnected");
     let _server = place.serve();
     tmux.wait_for("tab", "the session is stored, but not open");
     place.attach(&tmux, "pad", &["--open", &id]);
