@@ -626,7 +626,7 @@ mod interrupted {
             .spawn()
             .unwrap();
         let mut stdout = child.stdout.take().unwrap();
-        let opening = read_until(&mut stdout, "ends it.\n\n");
+        let opening = read_until(&mut stdout, "ends the watch.\n\n");
         assert!(
             opening.starts_with("Watching `src/**`: 1 file matches. "),
             "{opening}"
