@@ -91,7 +91,7 @@ describe("TypeScript SDK, a host that lends something", () => {
       assert.doesNotMatch(tools, /\(host, /);
       assert.match(await say("/skills"), /no skills/i);
       const told = host.updates.map((update) => update._meta?.harn?.message).filter(Boolean);
-      assert.ok(told.some((message) => /host's tools cannot be had/.test(message)), JSON.stringify(told));
+      assert.ok(told.some((message) => /host's tools are not available/.test(message)), JSON.stringify(told));
       for (const method of methods) assert.ok(withdrawn.includes(method), `${method} was not withdrawn`);
     });
   });

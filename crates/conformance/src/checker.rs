@@ -376,7 +376,7 @@ impl Checker {
                 found.push((ConformanceRule::AnsweredTwice, what));
             }
             AnswerMatch::Nothing if self.has_asker(direction) && !self.lone => {
-                let what = format!("there was no request {}", quote_name(id));
+                let what = format!("no request has the id {}", quote_name(id));
                 found.push((ConformanceRule::AnswerWithoutRequest, what));
             }
             AnswerMatch::Answered | AnswerMatch::Nothing => {

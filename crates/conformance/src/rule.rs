@@ -59,7 +59,7 @@ rules! {
     CategoryWithoutFailure "category-without-failure" "`errorCategory` is beside `error` on an update with status `failed`."
     TwoRawInputs "two-raw-inputs" "`rawInput` and `rawInputPartial` are not on the same update."
     ParsingOutOfOrder "parsing-out-of-order" "`parsing: true` is on the `tool_call`, `parsing: false` follows once, before or with the end of the call."
-    WorkOutsideTurn "work-outside-turn" "Workers and composition runs make progress, and agents wait for more, only while a turn runs."
+    WorkOutsideTurn "work-outside-turn" "Workers and composition runs make progress, and agents are idle, only while a turn runs."
     WorkerNotSpawned "worker-not-spawned" "The first event of a worker is `WorkerSpawned`."
     WorkerAfterEnd "worker-after-end" "A worker has no events after its terminal event."
     WorkerTerminalWrong "worker-terminal-wrong" "`terminal` is true for `WorkerCompleted`, `WorkerFailed`, `WorkerStopped` and `WorkerCancelled`, else false."

@@ -8,7 +8,7 @@ use harn_model::SessionId;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// No session has this id.
-    #[error("there is no session {0}")]
+    #[error("unknown session {0}")]
     NotFound(SessionId),
     /// The id cannot be the name of a session folder.
     #[error(

@@ -200,7 +200,7 @@ pub(crate) mod tests {
             ),
             (
                 "unauthorized",
-                refused(StatusCode::UNAUTHORIZED, "A token is needed."),
+                refused(StatusCode::UNAUTHORIZED, "The token is missing."),
                 "the credential is missing or unknown",
             ),
             (

@@ -111,7 +111,7 @@ async fn handle_request(State(served): State<Arc<RunService>>, request: Request<
         let principal = parts.extensions.get::<Principal>();
         let principal = principal.ok_or_else(|| OpenHarnessError::Refused {
             status: StatusCode::UNAUTHORIZED,
-            words: "a token is needed".to_owned(),
+            words: "the token is missing".to_owned(),
         })?;
         if !is_json(headers) {
             return Err(OpenHarnessError::MediaType);

@@ -62,11 +62,11 @@ impl SessionMode {
             Self::Ask => ("Ask", "Ask before changing files or running commands"),
             Self::AcceptEdits => (
                 "Accept edits",
-                "Change the workspace's files unasked, ask before anything else",
+                "Change the workspace's files without asking, ask before anything else",
             ),
             Self::Auto => (
                 "Auto",
-                "Do unasked what stays in the workspace, ask before anything else",
+                "Run what stays in the workspace without asking, ask before anything else",
             ),
         };
         Mode {

@@ -9,7 +9,7 @@ use harn_model::{Actor, ControlResult, ErrorCategory, SessionId, WorkerId, Worke
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The session does not exist.
-    #[error("there is no session {0}")]
+    #[error("unknown session {0}")]
     NotFound(SessionId),
     /// The session belongs to another directory.
     #[error("session {id} belongs to {}; open it from there", expected.display())]
@@ -131,9 +131,7 @@ fn refusal_message(result: ControlResult, owner: Option<&Actor>) -> String {
             return format!("only {client} or a host owner may do this");
         }
         ControlResult::NoActivePrompt => "no turn is running; send a prompt instead",
-        ControlResult::QueueFull => {
-            "too many messages are waiting already; wait until some are delivered"
-        }
+        ControlResult::QueueFull => "the queue is full; wait until some entries are delivered",
         ControlResult::IdInUse => "a reminder with this id exists already; use another id",
         ControlResult::Accepted
         | ControlResult::Revoked
@@ -295,7 +293,7 @@ pub enum HitlError {
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The session has no worker of this id.
-    #[error("there is no worker {0} in this session")]
+    #[error("this session has no worker {0}")]
     Unknown(WorkerId),
     /// The worker ends with its first cycle.
     #[error("worker {0} was not started as retriggerable; start another one")]

@@ -162,7 +162,7 @@ impl ServerRuntime {
         let hub = self.hub.clone();
         let settled = self.spawn(async move { hub.shutdown().await });
         if tokio::time::timeout(SETTLING, settled).await.is_err() {
-            tracing::warn!("a session did not close in time; the next open closes it");
+            tracing::warn!("a session did not close in time; opening it again recovers it");
         }
         self.local.end_all();
     }

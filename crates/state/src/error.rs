@@ -58,10 +58,10 @@ pub(crate) enum StateError {
     #[error("this path needs a WebSocket; send an upgrade request")]
     Upgrade,
     /// The limit of connections is reached.
-    #[error("there are too many connections; try again later")]
+    #[error("too many connections; try again later")]
     TooMany,
     /// The request has no principal.
-    #[error("a token is needed")]
+    #[error("the token is missing")]
     Nobody,
 }
 
@@ -241,8 +241,8 @@ mod tests {
             409 {"error":"1024 clients are attached to the session already, which is the limit"}
             400 {"error":"not a WebSocket version 13 handshake over HTTP/1.1"}
             426 {"error":"this path needs a WebSocket; send an upgrade request"}
-            503 {"error":"there are too many connections; try again later"}
-            401 {"error":"a token is needed"}
+            503 {"error":"too many connections; try again later"}
+            401 {"error":"the token is missing"}
         "#]]
         .assert_eq(&told);
     }

@@ -164,7 +164,7 @@ impl Document {
             }) => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
                 self.change_skills(|skills| skills.remove(id), out);
-                let text = format!("Skill {skill_name} is not active any more");
+                let text = format!("Skill {skill_name} is no longer active");
                 self.add_note(NoteKind::Skill, text, at, out);
             }
             EventFamily::Steering(SteeringEvent::ReminderLifecycle(change)) => match change {

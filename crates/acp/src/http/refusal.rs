@@ -84,7 +84,7 @@ impl HttpRefusal {
 
     fn message(self) -> String {
         let words = match self {
-            Self::Nobody => "a token is needed",
+            Self::Nobody => "the token is missing",
             Self::Method => "only GET, POST and DELETE are served here",
             Self::Header => "a header is repeated, is longer than 256 characters or is not text",
             Self::ContentType => "Content-Type must be application/json",
@@ -107,7 +107,7 @@ impl HttpRefusal {
                 "Acp-Connection-Id is missing; initialize first, and send the id that it returns"
             }
             Self::UnknownConnection => "unknown connection; initialize again",
-            Self::UnknownSession => "there is no such session",
+            Self::UnknownSession => "unknown session",
             Self::InitializeAgain => "this connection is initialized already",
             Self::InitializeWithoutId => "initialize is a request and needs an id",
             Self::NothingAsked => "no request of this connection waits for this answer",
@@ -123,7 +123,7 @@ impl HttpRefusal {
                 "another client reads this stream already; send Last-Event-ID to take it over"
             }
             Self::TooManyStreams => "this connection has too many sessions open",
-            Self::TooManyConnections => "there are too many connections; try again later",
+            Self::TooManyConnections => "too many connections; try again later",
             Self::TooFast => "too many messages in a short time; slow down",
             Self::Upgrade => "not a WebSocket version 13 handshake over HTTP/1.1",
             Self::Ended => "the connection ended",

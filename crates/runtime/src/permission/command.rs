@@ -151,7 +151,7 @@ async fn revoke(cx: &TurnContext, id: &str) -> Result<String, AgentError> {
     }
     Ok(match cx.revoke_stored_grant(id).await {
         Ok(true) => format!("Forgot `{id}` for this workspace.\n"),
-        Ok(false) => format!("There is no grant `{id}`; `/permissions` lists them.\n"),
+        Ok(false) => format!("Unknown grant `{id}`; `/permissions` lists all.\n"),
         Err(error) => format!("No grant was forgotten: {error}\n"),
     })
 }

@@ -201,7 +201,7 @@ fn check_skill_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
         Some(missing) => {
             let missing = missing.display();
             Err(as_command_line_error(anyhow!(
-                "--skill-dir {missing}: there is no such folder"
+                "--skill-dir {missing}: the folder does not exist"
             )))
         }
         None => Ok(folders),

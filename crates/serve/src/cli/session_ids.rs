@@ -25,7 +25,7 @@ pub(super) fn find_stored_session(store: &dyn Store, word: &str) -> Result<Sessi
     }
     if word == LAST {
         let last = find_last(store, sessions, |_| true);
-        return last.ok_or_else(|| anyhow!("there is no session with a prompt yet"));
+        return last.ok_or_else(|| anyhow!("no session has a prompt yet"));
     }
     let begun: Vec<_> = ids()
         .filter(|id| matches_prefix(id.as_str(), word))

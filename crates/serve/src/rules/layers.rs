@@ -166,7 +166,7 @@ pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
         Ok(None) if path.is_symlink() => Err(unusable_error(path, "it is a broken link")),
-        Ok(None) => Err(unusable_error(path, "there is no such file")),
+        Ok(None) => Err(unusable_error(path, "the file does not exist")),
         Err(error) => Err(unusable_error(path, error)),
     }
 }

@@ -104,7 +104,7 @@ fn invalid_command_line_is_rejected_with_a_reason() {
         ),
         (
             &["acp", "--policy", "/does/not/exist.toml"],
-            "--policy /does/not/exist.toml: there is no such file",
+            "--policy /does/not/exist.toml: the file does not exist",
         ),
         (&["grants", "revoke"], "ID"),
         (

@@ -240,7 +240,7 @@ fn missing_skill_folder_is_rejected() {
     assert_eq!(done.status.code(), Some(2));
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(
-        said.contains("--skill-dir /no/such/folder: there is no such folder"),
+        said.contains("--skill-dir /no/such/folder: the folder does not exist"),
         "{said}"
     );
 }

@@ -107,7 +107,7 @@ impl AgentActivity {
                 Self::Warning(join_title(&log.level, &log.message))
             }
             CarriedUpdate::TranscriptCompacted(_) => {
-                Self::Note("older messages were summarized".to_owned())
+                Self::Note("older messages were compacted".to_owned())
             }
             CarriedUpdate::FsWatch(watch) => Self::Note(describe_changes(&watch.events)?),
             CarriedUpdate::ReminderEmitted(fields) => {
@@ -225,7 +225,7 @@ fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
     let metadata = &worker.metadata;
     let state = match worker.event {
         WorkerEvent::WorkerSpawned => JobState::Running,
-        WorkerEvent::WorkerWaitingForInput => JobState::Done("waits for more"),
+        WorkerEvent::WorkerWaitingForInput => JobState::Done("waits for input"),
         WorkerEvent::WorkerCompleted => JobState::Done(""),
         WorkerEvent::WorkerStopped => JobState::Done("stopped, handed over"),
         WorkerEvent::WorkerCancelled => JobState::Cancelled,
@@ -378,7 +378,7 @@ pub(crate) mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(state("WorkerSpawned"), JobState::Running);
-        let waits = JobState::Done("waits for more");
+        let waits = JobState::Done("waits for input");
         assert_eq!(state("WorkerWaitingForInput"), waits);
         assert_eq!(state("WorkerCompleted"), JobState::Done(""));
         let stopped = JobState::Done("stopped, handed over");

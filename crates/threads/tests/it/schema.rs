@@ -85,7 +85,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
         (
             "threads-notifications.schema.json",
             build_written_schema::<ThreadNotification>(
-                "The `params` of what is told of threads unasked; `notification` is the method. Clients \
+                "The `params` of a notification about a thread; `notification` is the method. Clients \
                  must ignore what they do not know.",
             ),
         ),

@@ -153,7 +153,7 @@ impl ApprovedChange {
         // A decision takes time: the file must still have the text that was shown.
         if target == self.target && self.old.is_some_and(|shown| shown != old) {
             return Err(ToolError::new(
-                "the file changed while the permission was pending; look at it and try again",
+                "the file changed while the permission was pending; read it and try again",
             ));
         }
         let new = make(input, old.as_deref())?;

@@ -228,7 +228,7 @@ impl FileError {
                 format!("{path}: a link replaced it; it changed while the permission was pending")
             }
             Self::Io(error) => match error.kind() {
-                io::ErrorKind::NotFound => format!("{path}: there is no such file"),
+                io::ErrorKind::NotFound => format!("{path}: the file does not exist"),
                 io::ErrorKind::PermissionDenied => format!("{path}: permission denied"),
                 io::ErrorKind::NotADirectory => format!("{path}: a folder on the way is a file"),
                 _ => format!("{path}: {error}"),
@@ -288,8 +288,8 @@ mod tests {
 
         assert_eq!(read(&file("text")).unwrap(), "größer\n");
         for (name, expected) in [
-            ("none", "there is no such file"),
-            ("none/below", "there is no such file"),
+            ("none", "the file does not exist"),
+            ("none/below", "the file does not exist"),
             ("", "this is a directory"),
             ("folder", "this is a directory"),
             ("binary", "this is a binary file"),

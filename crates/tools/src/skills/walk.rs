@@ -244,8 +244,7 @@ impl<'m> SkillPass<'m> {
         }
         for name in self.list_folders(&shelf.ground, folder).iter() {
             if self.walked.found.skills.len() == MAX_SKILLS {
-                let wrong =
-                    format!("there are more than {MAX_SKILLS} skills; the rest is left out");
+                let wrong = format!("more than {MAX_SKILLS} skills; the rest is ignored");
                 return self.add_problem(SkillProblem::warning(folder, wrong));
             }
             self.read_skill(shelf, &folder.join(name).join(SKILL_FILE));

@@ -147,7 +147,7 @@ impl WatchScanner {
         }
         if path.as_os_str().is_empty() {
             if !folder {
-                let text = "the watched folder is gone; watch again when it is back".to_owned();
+                let text = "the watched folder no longer exists; watch it again later".to_owned();
                 self.shared
                     .add(|pending| pending.record_failure(None, &format!("{kind:?}"), text));
             }

@@ -146,7 +146,7 @@ async fn read_reports_why_a_file_cannot_be_read() {
         (
             "none.txt",
             ErrorCategory::ToolError,
-            "there is no such file",
+            "the file does not exist",
         ),
         ("src", ErrorCategory::ToolError, "this is a directory"),
         (

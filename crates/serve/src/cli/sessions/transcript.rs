@@ -298,7 +298,7 @@ impl TranscriptPrinter {
     /// Prints when the agent waited, and what woke it.
     fn write_daemon_change(&mut self, change: DaemonChange) {
         match change {
-            DaemonChange::Idle { .. } => self.write_mark("* waits for more to do"),
+            DaemonChange::Idle { .. } => self.write_mark("* the agent is idle"),
             DaemonChange::Woke { reason } => {
                 let why = match reason {
                     WakeReason::Message => "by a message",

@@ -221,7 +221,7 @@ async fn principals_do_not_see_each_other() {
             .err()
             .unwrap();
         assert_eq!(nobody.status, 401);
-        assert_eq!(nobody.body, r#"{"error":"a token is needed"}"#);
+        assert_eq!(nobody.body, r#"{"error":"the token is missing"}"#);
     }
 }
 

@@ -39,8 +39,8 @@ fn session_lines(
 ) -> Vec<Line<'static>> {
     if picker.rows.is_empty() {
         let none = match picker.can_begin() {
-            true => "There is no session yet; n begins one in this directory.",
-            false => "No server answers any more.",
+            true => "No sessions yet; n creates one in this directory.",
+            false => "No server answers.",
         };
         return vec![Line::styled(cut(none, columns), PaintStyle::Dim)];
     }

@@ -762,7 +762,7 @@ fn the_picker_lists_live_sessions_first() {
     };
     let expected = expect![[r#"
         Sessions
-        There is no session yet; n begins one in this directory.
+        No sessions yet; n creates one in this directory.
 
         ↑↓ choose  n new session  q leave
     "#]];

@@ -175,7 +175,7 @@ async fn a_failed_first_join_returns_the_reason() {
         let mut reader = BufReader::new(reader);
         while let Some(request) = read_request(&mut reader).await {
             let id = &request["id"];
-            let error = json!({"code": -32602, "message": "there is no session s"});
+            let error = json!({"code": -32602, "message": "unknown session s"});
             let answer = match request["method"].as_str() {
                 Some("initialize") => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
                 _ => json!({"jsonrpc": "2.0", "id": id, "error": error}),
@@ -192,7 +192,7 @@ async fn a_failed_first_join_returns_the_reason() {
             break why.to_string();
         }
     };
-    assert_eq!(why, "there is no session s");
+    assert_eq!(why, "unknown session s");
 }
 
 #[tokio::test]

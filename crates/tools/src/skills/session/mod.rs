@@ -195,7 +195,7 @@ impl SessionSkills {
         let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
         // A task that panicked found no change and no trust.
         let (looked, trusted) = looked.await.unwrap_or_default();
-        tracing::debug!(?looked, trusted, "looked for skills");
+        tracing::debug!(?looked, trusted, "searched for skills");
         if self.trusted.swap(trusted, Ordering::Relaxed) != trusted {
             let active = self.active().into_iter();
             for skill in active.filter(|skill| skill.layer.is_from_workspace()) {
