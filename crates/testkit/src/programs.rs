@@ -16,6 +16,7 @@ const REQUIRE_ALL: &str = "HARN_TESTS_REQUIRE_ALL";
 /// # Panics
 ///
 /// If the program is missing and `HARN_TESTS_REQUIRE_ALL` is set.
+#[must_use]
 pub fn skip_without(program: &str) -> bool {
     #[expect(
         clippy::disallowed_methods,

@@ -50,6 +50,7 @@ use crate::{
 };
 
 /// Parses the command line and runs the command.
+#[must_use]
 pub fn main() -> ExitCode {
     let args = parse_args();
     let done = logging::start(&args.log).and_then(|()| dispatch(args.command));
