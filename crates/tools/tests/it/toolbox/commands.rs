@@ -123,6 +123,6 @@ async fn host_without_a_terminal_runs_commands_over_its_bridge() {
     assert_failed(
         &turn,
         ErrorCategory::HostBridgeError,
-        "its answer to process.exec is none",
+        "its answer to process.exec is invalid",
     );
 }
