@@ -362,7 +362,7 @@ fn a_removed_root_is_reported() {
     let told = scene.take_events();
     let kinds: Vec<_> = told.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["remove", "other"]);
-    assert!(told[1].error.as_ref().unwrap().contains("gone"));
+    assert!(told[1].error.as_ref().unwrap().contains("no longer exists"));
     assert!(scene.folders().is_empty());
 }
 
