@@ -1,6 +1,6 @@
-# The chores, by name. CI runs these recipes, so none can rot; every line also works by hand.
+# Recipes for common tasks. CI runs them, so they stay correct; every line also works by hand.
 
-# What there is.
+# List the recipes.
 default:
     @just --list
 
@@ -9,10 +9,10 @@ fmt:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
 
-# The feature that only CI turns on: a peer of the tests that compiles a C library.
+# The feature that only CI enables: a test peer that compiles a C library.
 all_peers := "--features harn-tests/sdk-http"
 
-# What a reviewer should not have to say: formatting, lints, and the tidy checks, unused dependencies among them.
+# Checks that save the reviewer work: formatting, lints, and the tidy checks, unused dependencies among them.
 lint:
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -39,7 +39,7 @@ test-acp:
     cargo test -p harn-serve --no-default-features --features acp --lib
     cargo test -p harn-tools --no-default-features --lib -- every_server_is_given_up arguments_must_be_an_object fetch_is_not_listed
 
-# Made-up input for every parser, so many seconds each, or with 0 only the build; what fails is kept in fuzz/artifacts.
+# Fuzz every parser for so many seconds, or with 0 only build; failing inputs are stored in fuzz/artifacts.
 fuzz seconds="60" *targets:
     fuzz/run {{ seconds }} {{ targets }}
 
@@ -55,10 +55,10 @@ web *binary:
 bench:
     cargo bench -p harn-bench
 
-# Rewrite every expectation and fixture from what the code does now; read the diff before committing.
+# Rewrite every expectation and fixture from the current behaviour; read the diff before committing.
 update-fixtures:
     UPDATE_EXPECT=1 cargo test --workspace
 
-# What CI does.
+# Run everything that CI runs.
 ci:
     .ci/run

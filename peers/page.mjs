@@ -1,7 +1,7 @@
-// Holds a page to what it says: node page.mjs PAGE FOLDER
+// Checks the code blocks of a page: node page.mjs PAGE FOLDER
 //
-// Its ```sh blocks are run as one script, from the root of the repository, with HARN_SERVE as the
-// `harn-serve` on the path. Its ```ts blocks must stand in a file of the folder, word for word.
+// Runs its ```sh blocks as one script, from the root of the repository, with HARN_SERVE as the
+// `harn-serve` on the path. A file of the folder must contain its ```ts blocks, word for word.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const blocks = (language) => {
 const sources = readdirSync(folder, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.parentPath.includes("node_modules"))
   .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), "utf8"));
-// A quotation may stand less far to the right than its source.
+// The page may indent a quotation less than its source.
 const flat = (text) => text.split("\n").map((line) => line.trim()).join("\n");
 const strangers = blocks("ts").filter((block) => !sources.some((source) => flat(source).includes(flat(block))));
 for (const block of strangers) console.error(`${page}: this is in no file of ${folder}:\n${block}`);

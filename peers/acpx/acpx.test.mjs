@@ -1,5 +1,5 @@
 // acpx, driven from its command line as a person or a script would. Its JSON output is the wire
-// itself, so the assertions read messages; what it does not print, tap.mjs has written down.
+// itself, so the assertions read messages; tap.mjs records what acpx does not print.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ const ACPX = here("node_modules/acpx/dist/cli.js");
 const TAP = here("tap.mjs");
 const scenario = (name) => here(name === "steer" ? "../steer.yaml" : `../../fixtures/scenarios/${name}.yaml`);
 const BINARY = process.env.HARN_SERVE;
-// Only so that a hang fails instead of hanging: nothing here measures time.
+// A deadline, so that a hang fails the test: nothing here measures time.
 const PATIENCE_S = "60";
 
 let root, home, cwd, state, log, number = 0;
@@ -35,17 +35,17 @@ beforeEach(async () => {
 
 const quoted = (words) => words.map((word) => `"${word}"`).join(" ");
 
-/** The agent as acpx is told to start it. acpx sends its name, so the agent finds the profile by it. */
+/** The command with which acpx starts the agent. acpx sends its name, and the agent selects the profile by it. */
 function agent({ hideResume = false, play = "peer" } = {}) {
   const command = [process.execPath, TAP, log, ...(hideResume ? ["--hide-resume"] : []), "--", BINARY];
   command.push("acp", "--engine", `script:${scenario(play)}`, "--state-dir", state);
   return ["--agent", quoted(command)];
 }
 
-// What acpx exits with after a turn in which it denied every permission.
+// The exit code of acpx after a turn in which it denied every permission.
 const DENIED = 5;
 
-/** Starts acpx; `done` resolves to its messages once it ended quietly and with `expected`. */
+/** Starts acpx; `done` resolves to its messages when it ends without complaints and with the code `expected`. */
 function start(args, expected = 0) {
   const options = ["--format", "json", "--cwd", cwd, "--timeout", PATIENCE_S, ...args];
   const child = spawn(process.execPath, [ACPX, ...options], {
@@ -58,7 +58,7 @@ function start(args, expected = 0) {
   child.stderr.setEncoding("utf8").on("data", (text) => (printed.err += text));
   const done = once(child, "close").then(([code]) => {
     assert.equal(code, expected, `acpx ${args.slice(-2).join(" ")}: ${printed.err}${printed.out}`);
-    // Its own banner lines name the session and the agent; anything else is a complaint.
+    // Its own banner lines name the session and the agent; any other line is a complaint.
     const complaints = printed.err.split("\n").filter((line) => line && !BANNER.test(line));
     assert.deepEqual(complaints, [], "acpx complained");
     return printed.out.split("\n").filter(Boolean).map((line) => JSON.parse(line));
@@ -92,7 +92,7 @@ const stopIn = (messages) => messages.findLast((m) => m.result?.stopReason)?.res
 const textIn = (updates) =>
   updates.filter((u) => u.sessionUpdate === "agent_message_chunk").map((u) => u.content.text).join("");
 
-/** The updates that tell the conversation, `_meta` left out. */
+/** The updates of the conversation, without `_meta`. */
 const story = (updates) =>
   updates
     .filter((u) => /^(agent_message_chunk|agent_thought_chunk|plan|tool_call|tool_call_update)$/.test(u.sessionUpdate))
@@ -144,7 +144,7 @@ describe("acpx", () => {
     await assertQuiet();
   });
 
-  // acpx has no way to steer; a prompt that is sent meanwhile waits in acpx itself.
+  // acpx cannot steer; a prompt sent during a turn waits in acpx itself.
   it("stays calm at an agent that stays, and runs the prompt that waited once it is cancelled", async () => {
     const play = agent({ play: "steer" });
     await acpx(...play, "sessions", "new");

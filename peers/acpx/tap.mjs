@@ -1,8 +1,8 @@
-// Stands between a client and an agent and writes down every line that passes, and the agent's
+// Connects a client with an agent and records every line between them, and the agent's
 // stderr: node tap.mjs LOG [--hide-resume] -- COMMAND ARGS...
 //
 // acpx keeps the replay of session/load to itself and prefers session/resume where it is offered.
-// With --hide-resume that one capability is taken out of the initialize answer, so that it loads.
+// --hide-resume removes that one capability from the initialize answer, so that acpx loads.
 
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// harn-serve with the agent `explore` and the MCP servers of a test, spoken to line by line: what is tried here
-// are the servers, so the client is as bare as it can be.
+// Runs harn-serve with the agent `explore` and the MCP servers of a test, and talks to it line by line. The tests
+// are about the servers, so the client is minimal.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -7,10 +7,10 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 const BINARY = process.env.HARN_SERVE;
-// Only so that a hang fails instead of hanging: nothing here measures time.
+// A deadline, so that a hang fails the test: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
-/** Rejects when `promise` takes so long that something must be stuck. */
+/** Rejects if `promise` does not settle before the deadline. */
 export function patiently(what, promise) {
   const stuck = new Promise((_, reject) => {
     setTimeout(() => reject(new Error(`gave up waiting for ${what}`)), PATIENCE_MS).unref();
@@ -19,8 +19,8 @@ export function patiently(what, promise) {
 }
 
 /**
- * Runs `use(agent)` in a session with these servers, then closes the agent's input, and insists that it ends well, that
- * it had nothing to complain about, and that everything it started is gone.
+ * Runs `use(agent)` in a session with these servers, then closes the agent's input. Checks that the agent exits with 0,
+ * that its stderr is empty, and that its child processes have ended.
  */
 export async function withAgent({ state, log, cwd, mcpServers }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
@@ -51,7 +51,7 @@ class Agent {
   #next = 0;
   #waiting = new Map();
   #session;
-  /** What was asked for, by title. */
+  /** The titles of the permission requests. */
   asked = [];
   #updates = [];
 
@@ -69,7 +69,7 @@ class Agent {
     this.#session = sessionId;
   }
 
-  /** Prompts, and gives what the turn said and the last state of its tool calls. */
+  /** Sends a prompt, and returns the text of the turn and the last state of its tool calls. */
   async prompt(text) {
     this.#updates = [];
     const prompt = [{ type: "text", text }];
@@ -85,7 +85,7 @@ class Agent {
     return { said, calls: [...calls.values()] };
   }
 
-  /** Calls a tool by the agent's `/tool`, and gives its call when it is over. */
+  /** Calls a tool with the agent's `/tool`, and returns the call when it has ended. */
   async call(tool, args) {
     const { calls } = await this.prompt(`/tool ${tool} ${JSON.stringify(args)}`);
     assert.equal(calls.length, 1, JSON.stringify(calls));
@@ -133,7 +133,7 @@ function descendants(pid) {
 }
 
 async function gone(pids) {
-  // A process that ended and was not reaped by whoever adopted it runs no more.
+  // A zombie has ended, even if its new parent has not reaped it.
   const runs = (pid) => {
     const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
     return stdout.trim() !== "" && !stdout.trim().startsWith("Z");

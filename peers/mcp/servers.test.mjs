@@ -1,4 +1,4 @@
-// Two MCP servers that other people wrote, as servers of a session: over stdio, and one of them over streamable HTTP.
+// Runs two third-party MCP servers in a session: both over stdio, and one also over streamable HTTP.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { patiently, withAgent } from "./agent.mjs";
 
-// Given to the servers and to nobody else.
+// Only the servers receive this value.
 const SECRET = "a-value-that-nobody-sees";
 
 const program = (name) =>

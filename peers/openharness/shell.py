@@ -13,10 +13,10 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 
 SCENARIO = Path(__file__).resolve().parents[1] / "wires.yaml"
-# Only so that a hang fails instead of hanging: nothing here measures time.
+# A deadline, so that a hang fails the test: nothing here measures time.
 PATIENCE_S = 90
 TOKENS = {"owner": "peers-token-of-the-owner", "ada": "peers-token-of-ada-0001"}
-# The table of directives: what a payload must have, what it may have, `priority`, and the tiers.
+# The table of directives: required and optional members of the payload, `priority`, and the tiers.
 CONTINUED = {"message", "continuation"}
 ASKED = CONTINUED | {"id", "options"}
 DIRECTIVES = {
@@ -83,7 +83,7 @@ class Server:
         self.listens.set()
 
     def end(self):
-        """Ends it with SIGTERM, and gives the exit code and what was on stderr."""
+        """Ends it with SIGTERM, and returns the exit code and the text of stderr."""
         self.process.terminate()
         code = self.process.wait(PATIENCE_S)
         self.reader.join(PATIENCE_S)
@@ -98,7 +98,7 @@ class Server:
 
 
 class Shell(unittest.TestCase):
-    """Holds every answer, of whatever status, against the schema and the table."""
+    """Checks every answer, of any status, against the schema and the table."""
 
     @classmethod
     def setUpClass(cls):
@@ -125,7 +125,7 @@ class Shell(unittest.TestCase):
         self.server = Server(self.cwd, self.state)
 
     def stop(self):
-        """Ends the server, which has nothing to complain about."""
+        """Ends the server, and checks that its stderr is empty."""
         server, self.server = self.server, None
         if server is None:
             return
@@ -137,7 +137,7 @@ class Shell(unittest.TestCase):
         self.assertNotRegex(stderr, re.compile(r"\b(warn|error)\b|panicked", re.IGNORECASE))
 
     def post(self, body, *, path="/v1/openharness", method="POST", token=TOKENS["owner"], patience=PATIENCE_S, **headers):
-        """Posts bytes, checks what every answer must be, and gives its status and envelope."""
+        """Posts bytes, checks the rules for every answer, and returns its status and envelope."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=patience)
         try:
             head = {"Content-Type": "application/json"} | {k.replace("_", "-"): v for k, v in headers.items()}
@@ -146,7 +146,7 @@ class Shell(unittest.TestCase):
             try:
                 connection.request(method, path, body=body, headers=head)
             except BrokenPipeError:
-                # What is too long is refused before it was sent to its end.
+                # The server rejects a body that is too long before it has received all of it.
                 pass
             answer = connection.getresponse()
             envelope = json.loads(answer.read())
@@ -161,7 +161,7 @@ class Shell(unittest.TestCase):
         self.assertEqual(envelope["supported_protocol_versions"], ["1.0.0"])
         response = envelope["response"]
         self.assertEqual("error" in response, response["status"] == "error")
-        # What tells of a run has all of these, also when the run went wrong; a refusal has none.
+        # An answer about a run has all of these, also if the run failed; a rejection has none.
         self.assertIn("action_directives", response)
         of_a_run = {"continuation", "engine_latency_ms", "extensions"} & response.keys()
         self.assertIn(len(of_a_run), (0, 3) if "error" in response else (3,))
@@ -200,7 +200,7 @@ class Shell(unittest.TestCase):
         return request
 
     def ask(self, request, **how):
-        """Sends a request that is in order: what comes is in order too, and names it."""
+        """Sends a valid request, and checks that the answer is valid and names it."""
         status, envelope = self.post(json.dumps(request), **how)
         self.assertEqual(status, 200)
         for member in ("request_id", "correlation_id"):

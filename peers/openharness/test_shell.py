@@ -1,4 +1,4 @@
-"""A Shell in Python against `harn-serve serve`: what docs/openharness.md promises."""
+"""Tests the promises of docs/openharness.md: a Shell in Python against `harn-serve serve`."""
 
 import json
 import threading
@@ -46,7 +46,7 @@ class OpenHarness(Shell):
         self.assertEqual(self.ask(self.request("how many lines?"), path=path)["status"], "success")
 
     def park(self, intent="write it down", **more):
-        """A run that waits for somebody: the directive, and the continuation."""
+        """Starts a run that waits for a person, and returns the directive and the continuation."""
         response = self.say(intent, **more)
         self.assertEqual((response["status"], self.state_of(response)), ("success", "parked"))
         return self.directive(response, "request_approval"), response["continuation"]
@@ -67,7 +67,7 @@ class OpenHarness(Shell):
                 self.assertNotIn("old_text", diff)
                 offered = [option["decision"] for option in asked["payload"]["options"]]
                 self.assertIn(decision, offered)
-                # In words nothing is decided.
+                # Text decides nothing.
                 response = self.say("yes", continuation=continuation)
                 self.assertEqual((response["status"], self.state_of(response)), ("success", "parked"))
                 self.assertFalse(self.notes.exists())
@@ -78,11 +78,11 @@ class OpenHarness(Shell):
                 [call] = response["extensions"]["dev.harn"]["calls"]
                 self.assertEqual(call["status"], "failed" if decision == "reject" else "completed")
                 self.assertEqual(self.notes.exists(), decision != "reject")
-                # Who comes later is told so; the whole run is told from its beginning.
+                # A later decision gets an error; the answer has the whole run from its beginning.
                 self.refused(self.decide(asked, continuation, "once"), "approval_not_found")
                 whole = self.say(continuation={"run_id": continuation["run_id"]})
                 self.assertTrue(self.text(whole).startswith("May I write a note? "))
-        # Always was said: nobody is asked any more.
+        # After "always" the agent does not ask again.
         self.notes.unlink()
         self.assertEqual(self.state_of(self.say("write it down", session_id="other")), "ended")
         self.assertTrue(self.notes.exists())
@@ -95,7 +95,7 @@ class OpenHarness(Shell):
         self.assertEqual(self.ask(reordered), first)
         other = self.request("something else", request_id=request["request_id"])
         self.refused(self.ask(other), "request_id_conflict")
-        # Another tenant has ids of its own, and knows nothing of the run.
+        # Another tenant has its own ids, and cannot see the run.
         theirs = self.ask(request, token=TOKENS["ada"])
         self.assertNotEqual(theirs["continuation"], first["continuation"])
         stolen = self.request(continuation=first["continuation"])
@@ -111,7 +111,7 @@ class OpenHarness(Shell):
         self.assertEqual((self.text(response), self.state_of(response)), ("One moment. Here it is.", "ended"))
         nothing_more = self.say(continuation=response["continuation"])
         self.assertEqual((nothing_more["action_directives"], self.state_of(nothing_more)), ([], "ended"))
-        # There was one run: the next one's is the second.
+        # There was only one run, so the next run is the second.
         following = self.say("how many lines?", continuation=response["continuation"])
         self.assertEqual(self.text(following), "There are **three** lines.")
         self.assertNotEqual(following["continuation"]["run_id"], response["continuation"]["run_id"])
@@ -134,7 +134,7 @@ class OpenHarness(Shell):
         self.assertEqual(response["extensions"]["dev.harn"]["stop_reason"], "cancelled")
         self.assertEqual(self.ask(cancel), response)
         self.assertFalse(self.notes.exists())
-        # While it works, and somebody else waits for it.
+        # While it works, and another request waits for it.
         asked, continuation = self.park("forever")
         self.assertEqual(asked["risk_tier"], "dangerous")
         allow = self.request(
@@ -152,7 +152,7 @@ class OpenHarness(Shell):
         self.assertEqual(self.say("how many lines?")["status"], "success")
 
     def settled(self, asked, continuation):
-        """Returns once the approval is decided: until then words are the wrong answer, from then on there is no question."""
+        """Returns when the approval is decided: before that, text is the wrong answer; after it, no question is open."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             unfit = {"answer": {"id": asked["payload"]["id"], "text": "?"}}
@@ -201,7 +201,7 @@ class OpenHarness(Shell):
                 self.assertEqual(got, status)
                 self.refused(envelope["response"], code)
                 self.assertNotIn("canary", json.dumps(envelope))
-                # It is found in what is JSON and has one, else in the header if there was no JSON to look at.
+                # The id is from the body if that is JSON and has one; if the body is not JSON, it is from the header.
                 lacks = body == "[]" or '"request_id": null' in str(body)
                 known = None if lacks else "req_1" if "req_1" in str(body) and status != 413 else "req_header"
                 self.assertEqual(envelope.get("request_id"), known)

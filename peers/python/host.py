@@ -26,9 +26,9 @@ SCENARIOS = {
     "person": PEERS / "person.yaml",
     "steer": PEERS / "steer.yaml",
 }
-# Only so that a hang fails instead of hanging: nothing here measures time.
+# A deadline, so that a hang fails the test: nothing here measures time.
 PATIENCE_S = 60
-# The updates that tell the conversation; the others describe the session.
+# The updates of the conversation; the others describe the session.
 STORY = {"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update"}
 
 
@@ -46,7 +46,7 @@ class Host:
         self.forms = []
         self.answers = []
         self.working = asyncio.Event()
-        # Set when somebody is asked, and what an answer waits for.
+        # Set when the agent asks; an answer waits for the second one.
         self.was_asked = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.may_answer.set()
@@ -59,12 +59,12 @@ class Host:
             self.working.set()
 
     async def ext_notification(self, method, params):
-        # The SDK takes the underscore off.
+        # The SDK removes the underscore.
         self.events.append((f"_{method}", params))
         self.came.set()
 
     def observe(self, event):
-        """What was on the wire, before the SDK made anything of it."""
+        """The messages on the wire, before the SDK parses them."""
         if event.direction is StreamDirection.INCOMING:
             self.wire.append(event.message)
             self.came.set()
@@ -72,7 +72,7 @@ class Host:
             self.outgoing.append(event.message)
 
     async def until(self, ready):
-        """Waits until what was on the wire, or handed over, makes `ready()` true."""
+        """Waits until a message on the wire, or one that the SDK delivered, makes `ready()` true."""
         while not ready():
             self.came.clear()
             await self.came.wait()
@@ -120,7 +120,7 @@ class Host:
 
 
 class Peer(unittest.IsolatedAsyncioTestCase):
-    """Starts agents, and insists that nobody complains."""
+    """Starts agents, and checks that neither they nor the SDK write complaints."""
 
     def setUp(self):
         root = tempfile.TemporaryDirectory(prefix="harn-peer-py-")
@@ -129,15 +129,15 @@ class Peer(unittest.IsolatedAsyncioTestCase):
         self.state = os.path.join(self.cwd, "state")
 
     async def asyncSetUp(self):
-        # unittest runs the loop in debug mode, which warns of slow steps: a loaded machine is no fault.
+        # unittest runs the loop in debug mode, which warns of slow steps; they are normal on a loaded machine.
         asyncio.get_running_loop().slow_callback_duration = float("inf")
 
     @contextlib.asynccontextmanager
     async def agent(self, wish=None, play="peer", form=False, loud=False):
-        """A fresh, initialized agent process; on the way out nobody may have complained.
+        """A fresh, initialized agent process; at the end checks that nothing wrote complaints.
 
-        `wish` is the profile the client asks for; without it the command line decides on plain ACP.
-        With `loud` the SDK reports what it does not know, as is its right.
+        `wish` is the profile that the client requests; without it the command line selects plain ACP.
+        With `loud` the SDK may report what it does not know.
         """
         host = Host()
         command = [os.environ["HARN_SERVE"], "acp", "--engine", f"script:{SCENARIOS[play]}"]
@@ -153,11 +153,11 @@ class Peer(unittest.IsolatedAsyncioTestCase):
                 spawn_agent_process(
                     host,
                     *command,
-                    # The SDK hands on little of the environment; rules of one's own are not wanted here.
+                    # The SDK passes on little of the environment; the user's own rules must not apply here.
                     env={"XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME", self.cwd)},
                     transport_kwargs={"stderr": stderr, "shutdown_timeout": PATIENCE_S},
                     observers=[host.observe],
-                    # Without it the SDK refuses forms.
+                    # Without this the SDK rejects forms.
                     use_unstable_protocol=form,
                 ) as (connection, process),
             ):

@@ -12,7 +12,7 @@ from acp.schema import AcceptElicitationResponse, CancelElicitationResponse, Dec
 
 from host import FIXTURES, Peer
 
-# The options of a permission request: their ids, ACP's kinds and how long they hold.
+# The options of a permission request: their ids, ACP's kinds and how long they are valid.
 OPTIONS = [
     ("allow_once", "allow_once", "once"),
     ("allow_session", "allow_always", "session"),
@@ -20,7 +20,7 @@ OPTIONS = [
     ("reject_once", "reject_once", "once"),
     ("reject_always", "reject_always", "always"),
 ]
-# What stands beside ACP's members in the profile harn, and under `_meta.harn` in all of them.
+# The members beside ACP's own in the profile harn, and under `_meta.harn` in every profile.
 EXTRA = {"approvalRequest", "declaredPaths", "mutation", "policyDecision"}
 
 
@@ -62,14 +62,14 @@ class PythonSdk(Peer):
                     self.assertEqual(asked_in, session)
                     self.assertEqual((tool_call.title, tool_call.kind), ("Write notes.txt", "edit"))
                     offered = [(o.option_id, o.kind) for o in options]
-                    # One option a kind: this client does not declare `_meta.harn`.
+                    # One option per kind: this client does not declare `_meta.harn`.
                     self.assertEqual(offered, [(o, kind) for o, kind, _ in OPTIONS if o != "allow_always"])
                     self.assertEqual(host.text("agent_message_chunk"), f"May I write a note? {words}")
                     end = host.of("tool_call_update")[-1]
                     self.assertEqual((end["toolCallId"], end["status"]), (tool_call.tool_call_id, status))
 
     async def write(self, host, connection, session):
-        """Has a file written: whether it was, and how often somebody was asked."""
+        """Prompts for a file; returns whether it was written, and how often the agent asked."""
         notes = Path(self.cwd, "notes.txt")
         notes.unlink(missing_ok=True)
         before = len(host.asked)
@@ -80,7 +80,7 @@ class PythonSdk(Peer):
         return notes.exists(), len(host.asked) - before
 
     async def test_each_permission_holds_as_long_as_it_says(self):
-        # For each option: how often is asked again in the same session, in another, in the next process.
+        # For each option: how often the agent asks again in the same session, in another, in the next process.
         cases = {
             "allow_once": (1, 1, 1),
             "allow_session": (0, 1, 1),
@@ -114,7 +114,7 @@ class PythonSdk(Peer):
             self.assertEqual(await self.write(host, connection, session), (True, 1))
 
     async def test_a_permission_request_arrives_whole_in_every_profile(self):
-        # Nobody complains, so the SDK did not mind what is beside ACP's members.
+        # The log is empty, so the SDK accepts the members beside ACP's own.
         for wish in ["acp", "meta", "harn"]:
             with self.subTest(wish):
                 async with self.agent(wish, play="person") as (host, connection):
@@ -204,18 +204,18 @@ class PythonSdk(Peer):
             self.assertEqual(answer.stop_reason, "end_turn")
             self.assertIn("All quiet.", host.text("agent_message_chunk"))
 
-    # What becomes of everything beyond ACP on its way through the SDK. The wire is read beside it, so
-    # that what was sent can be held against what a host is handed.
+    # Tests how the SDK handles everything beyond ACP. The tests also read the wire, to
+    # compare what the agent sent with what the host receives.
 
     @contextlib.asynccontextmanager
     async def everything(self, wish):
-        """The turn of the tour that has everything, in a session that is closed after it."""
-        # Outside of plain ACP the SDK reports what it has no place for.
+        """Plays the turn of the tour that has everything, and then closes the session."""
+        # Outside of plain ACP the SDK reports fields that it does not know.
         async with self.agent(wish, play="tour", loud=wish == "harn") as (host, connection):
             session = (await connection.new_session(cwd=self.cwd)).session_id
             answer = await connection.prompt(session_id=session, prompt=[text_block("/everything")])
             self.assertEqual(answer.stop_reason, "end_turn")
-            # What becomes of a control is told by the runtime alone, so no scenario has it.
+            # Only the runtime reports the outcome of a control, so no scenario has it.
             await connection.cancel(session_id=session)
             await connection.close_session(session_id=session)
             harn = self.hello.agent_capabilities.field_meta["harn"]
@@ -231,7 +231,7 @@ class PythonSdk(Peer):
             self.assertEqual(sorted(seen), harn["sessionUpdateExtensions"])
             self.assertGreaterEqual(len(seen), 19)
 
-            # The tour reports the progress that is pinned; what arrives is what the fixture has.
+            # The tour reports the pinned progress; the host receives the same as in the fixture.
             pinned = json.loads((FIXTURES / "acp" / "progress.meta.json").read_text())
             self.assertIn(pinned["params"]["update"]["_meta"]["harn"], received)
             end = [f for f in received if f["sessionUpdate"] == "worker_update" and f["terminal"]][-1]
@@ -240,7 +240,7 @@ class PythonSdk(Peer):
 
             method = "_harn/agentEvent"
             self.assertEqual(host.events, [(method, params) for params in host.sent(method)])
-            # Comes where tools do, and no tour brings any.
+            # The runtime sends it when tools change; no tour changes tools.
             kinds = {params["kind"] for _, params in host.events} - {"tools_changed"}
             advertised = set(harn["extensionMethods"][method]["kinds"]) - {"tools_changed"}
             self.assertEqual(kinds, advertised)
@@ -248,12 +248,12 @@ class PythonSdk(Peer):
 
     async def test_harn_the_sdk_keeps_the_extensions_from_its_host(self):
         async with self.everything("harn") as (host, harn, sent):
-            # `user_message` is the contract's, and ACP v2's: no client of v1 knows it.
+            # The contract and ACP v2 define `user_message`: no client of v1 knows it.
             unknown = set(harn["sessionUpdateExtensions"]) - {"available_commands_update"} | {"user_message"}
             self.assertLessEqual(unknown, {u["sessionUpdate"] for u in sent})
             self.assertEqual(unknown & {u["sessionUpdate"] for u in host.updates}, set())
             self.assertEqual(carried(host.updates), [])
-            # Notifications of our own are no trouble.
+            # The SDK accepts our own notifications.
             self.assertEqual([params for _, params in host.events], host.sent("_harn/agentEvent"))
         dropped = [u for u in sent if u["sessionUpdate"] in unknown] + host.sent("agent/idle")
         self.assertEqual(len(self.complaints.records), len(dropped), "one complaint for each it dropped")
@@ -272,7 +272,7 @@ class PythonSdk(Peer):
 
 
 def carried(updates):
-    """The extensions that came on the carrier: `_meta.harn` of a `session_info_update`."""
+    """The extensions in the carrier: `_meta.harn` of a `session_info_update`."""
     carriers = [u for u in updates if u["sessionUpdate"] == "session_info_update"]
     return [u["_meta"]["harn"] for u in carriers if "harn" in u.get("_meta", {})]
 

@@ -1,6 +1,6 @@
-"""Holds the pinned lines of fixtures/clients to what the Python SDK really sends.
+"""Compares the pinned lines of fixtures/clients with the lines that the Python SDK sends.
 
-The answers to them are pinned by tests/tests/it/clients.rs.
+tests/tests/it/clients.rs pins the answers to them.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Shapes(Peer):
             entries.append(f"{TO_AGENT}{line}}}")
         pinned = [line for line in FILE.read_text().splitlines() if line.startswith(TO_AGENT)]
         if os.environ.get("UPDATE_EXPECT") == "1" and entries != pinned:
-            # The answers are written by whoever replays it.
+            # The test that replays the lines writes the answers.
             FILE.write_text("".join(f"{entry}\n" for entry in entries))
             return
         self.assertEqual(entries, pinned)

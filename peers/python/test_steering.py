@@ -1,7 +1,7 @@
-"""Steering through the Python SDK: what a host can say to a turn that runs, and what it hears of it.
+"""Steering through the Python SDK: the messages of a host to a running turn, and the updates it gets.
 
-The SDK puts an underscore before every method of a host's own; the methods of the contract are known by
-those names too. Only `session/cancel` as a request goes through the connection beneath.
+The SDK puts an underscore before every method that the host adds; the agent knows the methods of the contract by
+those names too. Only `session/cancel` as a request uses the connection below the SDK.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Steering(Peer):
         return session, call
 
     async def begin(self, host, connection, session):
-        """A turn that has begun and waits for a person until `host.may_answer` is set."""
+        """Starts a turn that waits for a person until `host.may_answer` is set."""
         host.was_asked.clear()
         host.may_answer.clear()
         turn = asyncio.create_task(connection.prompt(session_id=session, prompt=[text_block("work")]))
@@ -72,7 +72,7 @@ class Steering(Peer):
                     messages = [(steer["messageId"], "Mind b.txt."), (last["messageId"], "Then c.txt.")]
                     sent = [p["update"] for p in host.sent("session/update")]
                     if wish == "harn":
-                        # The contract's own update is on the wire, and kept from the host by the SDK.
+                        # The contract's own update is on the wire; the SDK does not deliver it to the host.
                         sent = [u for u in sent if u["sessionUpdate"] == "user_message"]
                         self.assertEqual([(u["messageId"], u["content"][0]["text"]) for u in sent], messages)
                         self.assertEqual(self.delivered(host), [])
@@ -103,7 +103,7 @@ class Steering(Peer):
             self.assertEqual(self.delivered(host), [(first, "A")])
             late = await self.refused(call("session/revoke_inject", messageId=first))
             self.assertEqual(late, (-32602, {"reason": "already_delivered", "messageId": first}))
-            # What came of a control is told behind its answer, and before the next.
+            # The agent reports the outcome of a control after its answer, and before the next answer.
             await call("session/pending_injections")
             outcomes = [p["outcome"] for p in host.sent("_harn/agentEvent") if p["kind"] == "control_outcome"]
             self.assertEqual(
@@ -169,7 +169,7 @@ class Steering(Peer):
             self.assertEqual(host.sent("agent/idle"), [])
 
     async def test_what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt(self):
-        # A question that is taken back is a `$/cancel_request`; the SDK does not know it and complains once.
+        # The agent withdraws a question with `$/cancel_request`; the SDK does not know it and complains once.
         async with self.agent(play="steer", loud=True) as (host, connection):
             session, call = await self.open(connection)
             turn = await self.begin(host, connection, session)

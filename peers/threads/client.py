@@ -1,4 +1,4 @@
-"""A client of `harn-serve threads`, written from docs/threads.md with nothing but the standard library."""
+"""A client of `harn-serve threads`, written from docs/threads.md with only the standard library."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 SCENARIO = Path(__file__).resolve().parents[1] / "wires.yaml"
-# Only so that a hang fails instead of hanging: nothing here measures time.
+# A deadline, so that a hang fails the test: nothing here measures time.
 PATIENCE_S = 60
 
 
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class Client:
-    """One server process; `heard` has every message it sent, in the order in which it came."""
+    """One server process; `heard` has every message it sent, in order of arrival."""
 
     def __init__(self, cwd, state):
         command = [os.environ["HARN_SERVE"], "threads", "--cwd", cwd, "--state-dir", state]
@@ -55,7 +55,7 @@ class Client:
             self.came.notify_all()
 
     def until(self, find, what):
-        """Waits until `find()` gives something, and gives that."""
+        """Waits until `find()` returns a value, and returns it."""
         end = time.monotonic() + PATIENCE_S
         with self.came:
             while True:
@@ -73,7 +73,7 @@ class Client:
         self.process.stdin.flush()
 
     def send(self, method, **params):
-        """Sends a request, and gives its id."""
+        """Sends a request, and returns its id."""
         self.last_id += 1
         request = {"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}
         self.write(json.dumps(request))
@@ -116,7 +116,7 @@ class Client:
         return self.until(find, f"the end of {turn}")
 
     def close(self):
-        """Ends the input, and gives the exit code and what was on stderr."""
+        """Ends the input, and returns the exit code and the text of stderr."""
         self.process.stdin.close()
         code = self.process.wait(PATIENCE_S)
         self.reader.join(PATIENCE_S)
@@ -141,7 +141,7 @@ def thread_of(params):
 
 
 def fold(events):
-    """What a client shows of one thread, out of what was told of it: turns, and items that grow and end."""
+    """One thread as a client shows it, folded from its notifications: turns, and items that grow and end."""
     state = {"turns": {}, "items": {}, "asked": []}
     for event in events:
         kind = event["notification"]

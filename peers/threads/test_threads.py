@@ -1,4 +1,4 @@
-"""A client in Python against `harn-serve threads`: what docs/threads.md promises, and a fold of what was told."""
+"""Tests the promises of docs/threads.md, and a fold of the notifications: a client in Python against `harn-serve threads`."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ class Threads(unittest.TestCase):
 
     @contextlib.contextmanager
     def client(self):
-        """A fresh server; at the end its input ends, it goes, and it has not complained."""
+        """Starts a server; at the end closes its input, and checks that it exits without complaints."""
         client = Client(self.cwd, self.state)
         try:
             yield client
@@ -37,7 +37,7 @@ class Threads(unittest.TestCase):
         return [i for i in fold(client.told(thread))["items"].values() if i["type"] == kind]
 
     def told_as_replayed(self, client, thread):
-        """The fold of what was streamed, which must be that of the history."""
+        """The fold of the streamed notifications, which must equal the fold of the history."""
         live = fold(client.told(thread))
         self.assertEqual(fold(client.ask("thread.get", threadId=thread)["events"]), live)
         return live
@@ -83,7 +83,7 @@ class Threads(unittest.TestCase):
             self.assertIn("are ", deltas, "the words stream")
 
     def test_each_decision(self):
-        # What is written, how the call ends, and whether the same is asked again in another process.
+        # The written text, the end of the call, and whether the agent asks again in another process.
         cases = {"once": (True, "output", True), "always": (True, "output", False), "reject": (False, "error", True)}
         for decision, (written, ending, again) in cases.items():
             with self.subTest(decision), tempfile.TemporaryDirectory() as self.state:
@@ -96,7 +96,7 @@ class Threads(unittest.TestCase):
                     self.assertLessEqual({"title", "kind", "input", "reason", "deadline"}, asked["metadata"].keys())
                     self.assertFalse(self.notes.exists())
 
-                    # The history so far has it open, and goes on with what is told from then on.
+                    # The history has the call open; later notifications continue it.
                     known = client.ask("thread.get", threadId=thread)["events"]
                     place = len(client.told(thread))
                     self.assertFalse(fold(known)["items"][asked["itemId"]]["done"])
@@ -146,7 +146,7 @@ class Threads(unittest.TestCase):
             client.next("item.delta", turnId=turn, delta="working")
             with self.refused(-32002):
                 client.start(thread, "another")
-            # Meanwhile another thread works.
+            # At the same time another thread works.
             self.assertEqual(client.end_of(client.start(other, "how many?"))["status"], "completed")
             self.assertEqual(client.ask("turn.cancel", threadId=thread), {"ok": True})
             end = client.end_of(turn)
@@ -198,7 +198,7 @@ class Threads(unittest.TestCase):
             asked = client.next("approval.requested", turnId=turn)
         finally:
             client.kill()
-        # A line that was not written to its end does not count.
+        # A line that was not written completely does not count.
         log = Path(self.cwd, ".harness", "threads", thread, "events.jsonl")
         with log.open("a") as file:
             file.write('{"half of a')
@@ -241,7 +241,7 @@ class Threads(unittest.TestCase):
             for code, method, params in refusals:
                 with self.subTest(method, **params), self.refused(code):
                     client.ask(method, **params)
-            # Nothing was lost: what is well-formed goes on.
+            # The server continues: well-formed messages still work.
             self.assertEqual(client.end_of(client.start(thread, "still there?"))["status"], "completed")
             self.assertTrue(all(json.dumps(m["id"]) != "0" for m in client.heard if "method" not in m))
 

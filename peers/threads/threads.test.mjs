@@ -1,4 +1,4 @@
-// A client in Node against `harn-serve threads`, as short as one can be: a line is a message, a fold keeps what was told.
+// A minimal client in Node against `harn-serve threads`: a line is a message, and a fold keeps the notifications.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const SCENARIO = fileURLToPath(new URL("../wires.yaml", import.meta.url));
-// Only so that a hang fails instead of hanging: nothing here measures time.
+// A deadline, so that a hang fails the test: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
 class Client extends EventEmitter {

@@ -1,5 +1,5 @@
-// What becomes of everything beyond ACP on its way through the TypeScript SDK, in each profile. The
-// wire is read beside the SDK, so that what was sent can be held against what a host is handed.
+// Tests how the TypeScript SDK handles everything beyond ACP, in each profile. The tests also read
+// the wire, to compare what the agent sent with what the host receives.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ async function everything(host, cwd) {
   const { agentCapabilities } = await host.initialize();
   const session = await host.newSession(cwd);
   assert.equal((await host.prompt(session, "/everything")).stopReason, "end_turn");
-  // What becomes of a control is told by the runtime alone, so no scenario has it.
+  // Only the runtime reports the outcome of a control, so no scenario has it.
   await host.cancel(session);
   await host.close(session);
   const harn = agentCapabilities._meta.harn;
@@ -29,7 +29,7 @@ const pinned = async (name) => {
   return JSON.parse(await readFile(file, "utf8")).params.update._meta.harn;
 };
 
-/** The extensions that came on the carrier: `_meta.harn` of a `session_info_update`. */
+/** The extensions in the carrier: `_meta.harn` of a `session_info_update`. */
 const carried = (updates) =>
   updates.filter((u) => u.sessionUpdate === "session_info_update" && u._meta?.harn).map((u) => u._meta.harn);
 
@@ -50,7 +50,7 @@ describe("TypeScript SDK, extensions", () => {
       assert.deepEqual([...seen].sort(), names);
       assert.ok(names.length >= 19, `only ${names.length} are advertised`);
 
-      // The tour reports the progress that is pinned; what arrives is what the fixture has.
+      // The tour reports the pinned progress; the host receives the same as in the fixture.
       assert.deepEqual(received.find((fields) => fields.data?.unit === "files"), await pinned("progress.meta"));
       const end = received.findLast((fields) => fields.sessionUpdate === "worker_update" && fields.terminal);
       for (const field of ["workerId", "workerName", "workerTask", "workerMode", "event", "status"]) {
@@ -59,14 +59,14 @@ describe("TypeScript SDK, extensions", () => {
 
       const method = harn.extensionMethods["_harn/agentEvent"];
       assert.deepEqual(host.events, paramsOf(host, "_harn/agentEvent"));
-      // `tools_changed` comes where tools do, and no tour brings any.
+      // The runtime sends `tools_changed` when tools change; no tour changes tools.
       const told = (kinds) => [...new Set(kinds)].filter((kind) => kind !== "tools_changed").sort();
       assert.deepEqual(told(host.events.map((event) => event.kind)), told(method.kinds));
     }));
 
   it("harn: the SDK keeps the extensions from its host, and complains", () =>
     play({ wish: "harn" }, (host, { names }) => {
-      // `user_message` is the contract's, and ACP v2's: no client of v1 knows it.
+      // The contract and ACP v2 define `user_message`: no client of v1 knows it.
       const unknown = [...names.filter((name) => name !== "available_commands_update"), "user_message"];
       for (const name of unknown) assert.ok(kinds(sent(host)).has(name), `${name} was not sent`);
       const delivered = kinds(host.updates);
@@ -74,7 +74,7 @@ describe("TypeScript SDK, extensions", () => {
       assert.deepEqual(carried(host.updates), []);
       const dropped = sent(host).filter((update) => unknown.includes(update.sessionUpdate));
       assert.equal(host.takeComplaints().length, dropped.length, "one complaint for each it dropped");
-      // Notifications of our own are no trouble: the host registered for them.
+      // The SDK delivers our own notifications, because the host registered for them.
       assert.deepEqual(host.events, paramsOf(host, "_harn/agentEvent"));
     }));
 

@@ -1,5 +1,5 @@
-// A minimal ACP host on the TypeScript SDK: starts the agent, answers what it is asked, keeps every
-// update, and at the end insists that nobody complained.
+// A minimal ACP host on the TypeScript SDK: starts the agent, answers its requests, stores every
+// update, and at the end checks that neither the agent nor the SDK complained.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -20,23 +20,23 @@ const SCENARIOS = {
 };
 const engine = (play) =>
   play === "explore" ? play : `script:${fileURLToPath(new URL(SCENARIOS[play], import.meta.url))}`;
-// Only so that a hang fails instead of hanging: nothing here measures time.
+// A deadline, so that a hang fails the test: nothing here measures time.
 const PATIENCE_MS = 60_000;
 
-// What a host with the bridge answers that lends nothing.
+// The answers of a host with the bridge that lends nothing.
 const LENDS_NOTHING = {
   "host/tools/list": () => ({ tools: [] }),
   "host/capabilities": () => ({}),
   "skills/list": () => [],
 };
 
-// The SDK reports what it could not read through the console and nowhere else.
+// The SDK reports unreadable messages only on the console.
 const complaints = [];
 for (const level of ["error", "warn"]) {
   console[level] = (...args) => complaints.push([level, ...args]);
 }
 
-/** Rejects when `promise` takes so long that something must be stuck. */
+/** Rejects if `promise` does not settle before the deadline. */
 export function patiently(what, promise) {
   const stuck = new Promise((_, reject) => {
     setTimeout(() => reject(new Error(`gave up waiting for ${what}`)), PATIENCE_MS).unref();
@@ -46,9 +46,9 @@ export function patiently(what, promise) {
 
 /**
  * Runs `use(host)` against a fresh agent process, then closes it and checks both error logs.
- * `profile` is the command line's, `wish` the one the client itself asks for, `play` the scenario, or
- * the agent `explore`; `form` and `bridge` are the two ways in which a host can offer to put a question to a person.
- * `lends` has a handler for each request of the bridge that the host answers, `env` is beside the environment.
+ * `profile` is the command line's, `wish` the one that the client requests, `play` the scenario, or
+ * the agent `explore`; `form` and `bridge` are the two ways in which a host can ask a person.
+ * `lends` has a handler for each request of the bridge that the host answers, `env` is added to the environment.
  */
 export async function withHost({ state, profile, play = "peer", env, ...offer }, use) {
   assert.ok(BINARY, "HARN_SERVE must name the binary; peers/run sets it");
@@ -117,7 +117,7 @@ export async function withServer({ state, profile, play = "peer" }, use) {
   }
 }
 
-/** A process's stdin and stdout as the SDK's stream; both are also written down, line by line. */
+/** A process's stdin and stdout as the SDK's stream; both are also recorded, line by line. */
 function overStdio(host, child) {
   createInterface({ input: child.stdout }).on("line", (line) => host.onWire(line));
   const lines = new PassThrough();
@@ -126,7 +126,7 @@ function overStdio(host, child) {
   return acp.ndJsonStream(Writable.toWeb(lines), Readable.toWeb(child.stdout));
 }
 
-/** A stream of the SDK's, written down message by message. */
+/** A stream of the SDK, recorded message by message. */
 function tapped(host, { readable, writable }) {
   const tap = (note) =>
     new TransformStream({
@@ -136,7 +136,7 @@ function tapped(host, { readable, writable }) {
       },
     });
   const outgoing = tap((line) => host.onSent(line));
-  // How it ends is the connection's to say.
+  // The connection itself reports how it ends.
   outgoing.readable.pipeTo(writable).catch(() => {});
   return { readable: readable.pipeThrough(tap((line) => host.onWire(line))), writable: outgoing.writable };
 }
@@ -174,7 +174,7 @@ class Host {
   answers = [];
   /** Every request of the bridge so far. */
   bridged = [];
-  /** What is done about a `harn.hitl.requested`. */
+  /** The handler of `harn.hitl.requested`. */
   respond = () => {};
   #waiting = [];
   #offer;
@@ -189,7 +189,7 @@ class Host {
         this.updates.push(params.update);
         this.#heard("session/update", params.update);
       })
-      // A method ACP does not know comes with a parser of the host's own; ours takes what there is.
+      // A method that ACP does not define needs a parser of the host; ours accepts any params.
       .onNotification("_harn/agentEvent", (params) => params, ({ params }) => {
         this.events.push(params);
         this.#heard("_harn/agentEvent", params);
@@ -253,7 +253,7 @@ class Host {
     return this.#call(acp.methods.agent.session.close, { sessionId });
   }
 
-  /** What the SDK said on the console so far; taken away, so that it is not held against anybody. */
+  /** Returns and clears the SDK's console output so far, so that the final check ignores it. */
   takeComplaints() {
     return complaints.splice(0);
   }
@@ -268,7 +268,7 @@ class Host {
     return this.#call(acp.methods.agent.session.prompt, params, signal && { cancellationSignal: signal });
   }
 
-  /** Sends a request of ours, which the SDK sends like any other. */
+  /** Sends an extension request, which the SDK sends like any other. */
   extension(method, params) {
     return this.#call(method, params);
   }
@@ -301,18 +301,18 @@ class Host {
 
   async #call(method, params, options) {
     const answer = await patiently(`the answer to ${method}`, this.agent.request(method, params, options));
-    // The SDK runs handlers of updates that came before the answer as microtasks: let them finish.
+    // The SDK runs handlers of updates that arrived before the answer as microtasks: let them finish.
     await new Promise(setImmediate);
     return answer;
   }
 }
 
-/** What all updates of one kind say, put together. */
+/** The joined text of all updates of one kind. */
 export function textOf(updates, kind) {
   return updates.filter((u) => u.sessionUpdate === kind).map((u) => u.content.text).join("");
 }
 
-/** The updates that tell the conversation, chunks of one message joined, `_meta` left out. */
+/** The updates of the conversation, with the chunks of each message joined and without `_meta`. */
 export function story(updates) {
   const told = [];
   for (const { _meta, ...update } of updates) {
@@ -331,7 +331,7 @@ export function story(updates) {
       case "tool_call_update":
         told.push(update);
         break;
-      // Commands, mode, options, title and usage describe the session, not what was said.
+      // Commands, mode, options, title and usage describe the session, not the conversation.
     }
   }
   return told;

@@ -1,5 +1,5 @@
 // What a host lends an agent over the bridge, through the TypeScript SDK: a tool and a skill, each answered by a
-// handler of the SDK's own; and a host that says it has the bridge and never answers.
+// handler of the SDK; and a host that declares the bridge and never answers.
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -28,7 +28,7 @@ describe("TypeScript SDK, a host that lends something", () => {
   let root, cwd, home, states = 0;
   before(async () => {
     root = await mkdtemp(path.join(tmpdir(), "harn-peer-ts-"));
-    // The skills of the person who runs this are none of the host's.
+    // The host must not get the user's own skills.
     [cwd, home] = [path.join(root, "workspace"), path.join(root, "home")];
     await mkdir(cwd);
     await mkdir(home);
@@ -61,13 +61,13 @@ describe("TypeScript SDK, a host that lends something", () => {
         assert.match(await say("/skills"), /`release-notes` \(host/);
         assert.match(await say("/release-notes v2"), /Write release notes for v2\./);
         assert.ok(asked(host, "skills/fetch").length > 0);
-        // It says of no skill that it changed, so it is asked for the list once.
+        // The host reports no changed skills, so the agent requests the list once.
         assert.equal(asked(host, "skills/list").length, 1);
 
         const sent = host.wire.filter((m) => m.method === "session/update").map((m) => m.params.update);
         const of = (update) => (wish === "meta" ? update._meta?.harn?.sessionUpdate : update.sessionUpdate);
         assert.ok(sent.some((update) => of(update) === "skill_activated"), "that the skill is active was not told");
-        // In `harn` the SDK keeps what it does not know from its host, and says so.
+        // In `harn` the SDK drops what it does not know, and reports it.
         assert.equal(host.takeComplaints().length, sent.length - host.updates.length);
         assert.equal(sent.length === host.updates.length, wish === "meta");
       }));

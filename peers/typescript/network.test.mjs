@@ -1,5 +1,5 @@
 // The TypeScript SDK's WebSocket and HTTP clients against `harn-serve serve`: a whole session, two clients
-// at once, and how a browser lets itself in.
+// at once, and the way a browser authenticates.
 
 import assert from "node:assert/strict";
 import { mkdtemp, realpath, rm } from "node:fs/promises";

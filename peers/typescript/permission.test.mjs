@@ -1,5 +1,5 @@
-// Each answer to a permission request through the TypeScript SDK, and how long it holds. The agent
-// really writes a file, so that what the answer came to can be seen on the disk.
+// Each answer to a permission request through the TypeScript SDK, and how long it is valid. The agent
+// really writes a file, so that the effect of the answer is visible on the disk.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -22,14 +22,14 @@ describe("TypeScript SDK, permissions", () => {
     await mkdir(cwd, { recursive: true });
   });
 
-  /** Runs `use` against a process of its own, on the state that the test's other processes have. */
+  /** Runs `use` against its own process, with the same state directory as the test's other processes. */
   const inProcess = (use, wish = "acp") =>
     withHost({ state, wish, play: "person" }, async (host) => {
       await host.initialize();
       await use(host);
     });
 
-  /** Has the file written: whether it was, and how often somebody was asked. */
+  /** Prompts for the file; returns whether it was written, and how often the agent asked. */
   async function write(host, session) {
     const notes = path.join(cwd, "notes.txt");
     await rm(notes, { force: true });
@@ -42,7 +42,7 @@ describe("TypeScript SDK, permissions", () => {
     return { written, asked: host.asked.length - before };
   }
 
-  // For each option: what becomes of the call, and who is asked of the next one like it.
+  // For each option: the outcome of the call, and whether the agent asks about the next one like it.
   for (const [choice, written, again] of [
     ["allow_once", true, { inSession: 1, inOther: 1, inNext: 1 }],
     ["allow_session", true, { inSession: 0, inOther: 1, inNext: 1 }],
@@ -89,7 +89,7 @@ describe("TypeScript SDK, permissions", () => {
     }));
 
   for (const wish of ["acp", "meta", "harn"]) {
-    // The host is silent at the end of each test, so the SDK did not mind what is beside ACP's members.
+    // The log is empty at the end of each test, so the SDK accepts the members beside ACP's own.
     it(`${wish}: the request reaches the host with its receipt, its deadline and the change`, () =>
       inProcess(async (host) => {
         await write(host, await host.newSession(cwd));
@@ -107,7 +107,7 @@ describe("TypeScript SDK, permissions", () => {
         assert.equal(harn.policyDecision.action, "ask");
         assert.ok(Date.parse(harn.deadline) > Date.parse(harn.approvalRequest.requested_at));
         assert.deepEqual(Object.fromEntries(harn.options.map((o) => [o.optionId, o.scope])), scopes);
-        // Labels say what they cover.
+        // Labels name what the answer covers.
         for (const { optionId, name } of options) {
           if (scopes[optionId] !== "once") assert.match(name, /notes\.txt/);
         }

@@ -1,5 +1,5 @@
-// What an agent asks a person, through the TypeScript SDK: as forms, over the bridge, as choices, and
-// of a host that puts nothing to anybody.
+// Questions of an agent to a person, through the TypeScript SDK: as forms, over the bridge, as choices, and
+// at a host that asks no person.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ describe("TypeScript SDK, questions", () => {
   before(async () => (root = await mkdtemp(path.join(tmpdir(), "harn-peer-ts-"))));
   after(() => rm(root, { recursive: true, force: true }));
 
-  /** Has both questions asked; what the agent said in the end, once both are settled as `outcomes`. */
+  /** Prompts for both questions; returns the agent's text after both have settled as `outcomes`. */
   const release = (offer, prepare, outcomes, look) =>
     withHost({ state: path.join(root, `state-${++states}`), play: "person", wish: "meta", ...offer }, async (host) => {
       await host.initialize();
@@ -79,7 +79,7 @@ describe("TypeScript SDK, questions", () => {
           assert.deepEqual(host.requested.map(({ kind }) => kind), ["question", "approval"]);
           assert.deepEqual(host.requested[0].payload.choices, ["8080", "9090"]);
           assert.equal(host.requested[1].payload.approval_request.action, "deploy");
-          // In `harn` the SDK drops what it does not know, and says so.
+          // In `harn` the SDK drops what it does not know, and reports it.
           if (wish === "harn") assert.equal(host.takeComplaints().length, 4);
         },
       ));

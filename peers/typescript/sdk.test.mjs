@@ -1,5 +1,5 @@
-// The TypeScript SDK as a plain client of harn-serve. It sends no name of its own, so it runs with
-// `--profile acp`, as the documentation tells such clients.
+// The TypeScript SDK as a plain client of harn-serve. It sends no name, so it runs with
+// `--profile acp`, as the documentation recommends for such clients.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -61,7 +61,7 @@ describe("TypeScript SDK", () => {
         assert.equal(sessionId, session);
         assert.deepEqual([toolCall.title, toolCall.kind], ["Write notes.txt", "edit"]);
         assert.deepEqual(toolCall.rawInput, { path: "notes.txt" });
-        // One option a kind: this client does not declare `_meta.harn`.
+        // One option per kind: this client does not declare `_meta.harn`.
         assert.deepEqual(options.map((o) => [o.optionId, o.kind]), [
           ["allow_once", "allow_once"],
           ["allow_session", "allow_always"],

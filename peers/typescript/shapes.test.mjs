@@ -1,4 +1,4 @@
-// Holds the pinned lines of fixtures/clients to what the TypeScript SDK really sends. The answers to
+// Compares the pinned lines of fixtures/clients with the lines that the TypeScript SDK sends. The answers to
 // them are pinned by tests/tests/it/clients.rs.
 
 import assert from "node:assert/strict";
@@ -63,7 +63,7 @@ it("TypeScript SDK: what it sends to steer is what is pinned", async () => {
   const entries = lines.map((line) => `${TO_AGENT}${line}}`);
   const pinned = (await readFile(FILE, "utf8")).split("\n").filter((line) => line.startsWith(TO_AGENT));
   if (process.env.UPDATE_EXPECT === "1" && !isDeepStrictEqual(entries, pinned)) {
-    // The answers are written by whoever replays it.
+    // The test that replays the lines writes the answers.
     await writeFile(FILE, `${entries.join("\n")}\n`);
     return;
   }

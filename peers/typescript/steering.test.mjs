@@ -1,5 +1,5 @@
-// Steering through the TypeScript SDK: what a host can say to a turn that runs, and what it hears of it.
-// The turns of steer.yaml stand still until the client answers, so nothing here depends on who is faster.
+// Steering through the TypeScript SDK: the messages of a host to a running turn, and the updates it gets.
+// The turns of steer.yaml wait until the client answers, so nothing here depends on timing.
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
@@ -10,20 +10,20 @@ import { textOf, withHost } from "./host.mjs";
 
 const OWNER = { clientId: "legacy-acp-client", role: "host_owner", source: "acp" };
 
-/** What the runtime says of a delivery, as far as the SDK has a word for it. */
+/** The updates of the runtime about a delivery, as far as the SDK knows them. */
 const delivered = (host) =>
   host.updates
     .filter((u) => u.sessionUpdate === "user_message_chunk")
     .map(({ messageId, content }) => [messageId, content.text]);
 
-/** The extensions of one name that came on the carrier. */
+/** The extensions of one name in the carrier. */
 const carried = (host, name) =>
   host.updates.map((u) => u._meta?.harn).filter((fields) => fields?.sessionUpdate === name);
 
 /** How often a prompt was answered on the wire. */
 const answers = (host) => host.wire.filter((m) => m.result?.stopReason).map((m) => m.result.stopReason);
 
-/** A turn that has begun and waits for a person: `release` lets it go on, `ended` is its answer. */
+/** A turn that has begun and waits for a person: `release` lets it continue, `ended` is its answer. */
 async function begin(host, session) {
   const asked = host.nextOf("session/request_permission", "the question");
   let release;
@@ -61,7 +61,7 @@ describe("TypeScript SDK, steering", () => {
     withHost({ state: path.join(cwd, "state"), wish: "acp", play: "steer" }, async (host) => {
       const hello = await host.initialize();
       assert.deepEqual(hello._meta.steering, { supported: true });
-      // ACP has no such capability; this SDK leaves it where it is, others take it out.
+      // ACP has no such capability; this SDK keeps it, others remove it.
       const { inject, remind } = hello.agentCapabilities.session;
       assert.deepEqual([inject.modes, remind.modes[0]], [["queue", "steer"], "interrupt_immediate"]);
     }));
@@ -88,7 +88,7 @@ describe("TypeScript SDK, steering", () => {
           assert.deepEqual(delivered(host), messages);
           return;
         }
-        // The contract's own update: on the wire with the same ids, and kept from the host by the SDK.
+        // The contract's own update is on the wire with the same ids; the SDK does not deliver it to the host.
         const sent = host.wire.map((m) => m.params?.update).filter((u) => u?.sessionUpdate === "user_message");
         assert.deepEqual(sent.map((u) => [u.messageId, u.content[0].text]), messages);
         assert.deepEqual(delivered(host), []);
@@ -119,7 +119,7 @@ describe("TypeScript SDK, steering", () => {
       await ended;
       assert.deepEqual(delivered(host), [[messageId, "A"], [third.messageId, "c"]]);
       assert.equal((await call("session/pending_injections")).pendingCount, 0);
-      // Everything that was done, as every host is told.
+      // The outcomes of all controls, as every host gets them.
       const outcomes = host.events.filter(({ kind }) => kind === "control_outcome");
       assert.deepEqual(outcomes.map(({ outcome, status }) => `${outcome} ${status}`), [
         "accepted accepted", "accepted accepted", "accepted accepted",
@@ -277,7 +277,7 @@ describe("TypeScript SDK, steering", () => {
         updates
           .filter((u) => /^(agent|user)_message_chunk$/.test(u.sessionUpdate))
           .map((u) => [u.messageId, u.content.text]);
-      // What a person sent as a prompt is in a replay only.
+      // Only a replay has the prompts of the user.
       const replayed = words(host.updates).filter(([, text]) => text !== "work");
       assert.deepEqual(replayed, words(live));
       const { injections } = await host.extension("session/pending_injections", { sessionId: session });
@@ -292,7 +292,7 @@ describe("TypeScript SDK, steering", () => {
       const { release, ended } = await begin(host, session);
       await call("session/remind", { mode: "interrupt_immediate", body: "Stop writing." });
       assert.equal((await ended).stopReason, "end_turn");
-      release(); // An answer that comes too late disturbs nobody.
+      release(); // A late answer has no effect.
       await host.list(cwd);
       assert.deepEqual(host.withdrawn, [host.asked[0].toolCall.toolCallId]);
       const end = host.updates.findLast((u) => u.sessionUpdate === "tool_call_update");

@@ -1,4 +1,4 @@
-// How the page is built: into the crate that serves it, the same bytes each time, nothing inline.
+// Builds the page into the crate that serves it, with the same bytes each time and nothing inline.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

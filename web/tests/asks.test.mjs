@@ -35,7 +35,7 @@ describe("a permission", () => {
     assert.deepEqual(await card(page).locator(".diff-line .text").allInnerTexts(), ["first", "second", "second, changed"]);
     assert.equal(await card(page).locator(".diff-line.added").count(), 1);
     assert.equal(await card(page).locator(".diff-line.removed").count(), 1);
-    // The focus stays in the box: nothing is allowed by a key that was meant for something else.
+    // The focus stays in the box, so a key for the box cannot allow anything.
     assert.equal(await page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
     await card(page).locator(".answer-button.allow").first().click();
     await card(page).waitFor({ state: "detached" });
@@ -230,7 +230,7 @@ describe("output", () => {
       await writeFile(join(slowly.work, file), "");
       await sees(page, `${file} is through.`);
     }
-    // The first one ended well, and is folded; the second one failed, and is open.
+    // The first call succeeded and is folded; the second one failed and is open.
     assert.deepEqual(await page.locator(".tool").evaluateAll((calls) => calls.map((call) => call.querySelector(".output") !== null)), [false, true]);
     await page.locator(".output").getByText("gone on").waitFor();
     await close(page);
@@ -320,7 +320,7 @@ describe("without a mouse", () => {
     await page.keyboard.press("Enter");
     await card(page).waitFor();
     await card(page).locator('.answer-button[aria-disabled="false"]').first().waitFor();
-    // Backwards from the box: the answers come just before it, the refusals before the allowances.
+    // Backwards from the box: the answers are just before it, the rejections before the allowances.
     let seen = "";
     for (let step = 0; step < 12 && !/reject$/.test(seen); step++) {
       await page.keyboard.press("Shift+Tab");
@@ -331,7 +331,7 @@ describe("without a mouse", () => {
     assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
     await page.keyboard.press("Enter");
     await sees(page, "Then I leave it.");
-    // The card took the focus with it, and the box has it.
+    // The card with the focus disappeared, and the box got the focus.
     await page.waitForFunction(() => document.activeElement.matches(".prompt textarea"));
     await page.keyboard.type("hello");
     await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
-// The three promises of speed, measured in a real browser: first sight of a long session, scrolling, and a click while
-// updates rain. Ends with 1 when one is not kept.
+// Measures three speed limits in a real browser: the first paint of a long session, scrolling, and a click while
+// many updates arrive. Exits with 1 when a limit is exceeded.
 import { WebSocket } from "ws";
 import { launch, openPage } from "./browser.mjs";
 import { answer, longSession, user } from "./mock/made.mjs";
@@ -43,7 +43,7 @@ async function made(browser) {
   await server.stop();
 }
 
-/** The same with the real server, where there is one: half as many prompts, and their answers. */
+/** The same with the real server, if there is one: half as many prompts, and their answers. */
 async function real(browser) {
   const server = await Server.start();
   const page = await openPage(browser);
@@ -116,11 +116,11 @@ async function rain(browser) {
     addEventListener("click", (event) => {
       const sent = event.timeStamp;
       const handled = performance.now();
-      // After the frame that shows what the click did.
+      // After the frame that shows the effect of the click.
       requestAnimationFrame(() => setTimeout(() => window.clicks.push({ handled: handled - sent, shown: performance.now() - sent })));
     });
   });
-  // Exactly so many frames a second, a few each 5 ms, for a text that grows past 100 KB.
+  // Sends exactly this many frames a second, a few every 5 ms, for a text that grows past 100 KB.
   let sent = 0;
   const began = Date.now();
   const timer = setInterval(() => {

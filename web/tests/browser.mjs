@@ -1,4 +1,4 @@
-// Owns the browser of these tests: Debian's Chromium, no network but the loopback, and pages that must not complain.
+// Owns the browser of these tests: Debian's Chromium, only the loopback network, and pages without console errors.
 import { chromium } from "playwright-core";
 
 const ARGS = [
@@ -8,7 +8,7 @@ const ARGS = [
 
 export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGS });
 
-/** A page in a context of its own. `complaints` gathers what the browser held against it; a test wants none. */
+/** A page in a context of its own. `complaints` collects the browser's errors; a test expects none. */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   return watched(await context.newPage());
@@ -18,7 +18,7 @@ export function watched(page) {
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    // The browser itself reports a refused socket or request; the page cannot help that.
+    // The browser itself reports a rejected socket or request; the page cannot prevent it.
     if (message.type() === "error" && !/WebSocket connection|Failed to load resource/.test(message.text())) complaints.push(message.text());
   });
   page.on("request", (request) => {

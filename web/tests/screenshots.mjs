@@ -32,7 +32,7 @@ try {
   await sees(phone, "Done.");
   await phone.close();
 
-  // Whoever leaves hands back.
+  // A client that leaves releases control.
   await page.getByRole("button", { name: "Send" }).waitFor();
   await page.getByRole("log", { name: "Conversation" }).evaluate((list) => list.scrollTo(0, 0));
   await page.waitForTimeout(400);

@@ -19,7 +19,7 @@ async function freePort() {
 }
 
 export class Server {
-  /** `name` is what the folder is called that the agent works in. */
+  /** `name` is the name of the folder that the agent works in. */
   static async start(scenario = SCENARIO, name = "work") {
     if (!BINARY) throw new Error("HARN_SERVE must name the harn-serve binary, for instance ../../target/debug/harn-serve");
     const server = new Server();
@@ -54,7 +54,7 @@ export class Server {
     return `http://127.0.0.1:${this.port}/`;
   }
 
-  /** As by kill -9: nothing is said to anybody. */
+  /** Like kill -9: without a message to any client. */
   async kill() {
     const gone = new Promise((done) => this.process.once("exit", done));
     this.process.kill("SIGKILL");

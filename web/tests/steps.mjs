@@ -1,4 +1,4 @@
-// Owns the steps that the tests share: signing in, a new session, a prompt, and what is seen.
+// Owns the steps that the tests share: signing in, a new session, a prompt, and the visible text.
 import assert from "node:assert/strict";
 import { openPage, watched } from "./browser.mjs";
 
@@ -6,7 +6,7 @@ import { openPage, watched } from "./browser.mjs";
 export async function signedIn(browser, server, options = {}) {
   const page = await openPage(browser, options);
   await page.goto(server.url);
-  // The form is there before the answer to the code is.
+  // The form appears before the answer to the code arrives.
   await page.locator('[title="Signed in as"]', { hasText: /\w/ }).waitFor({ state: "attached" });
   // A code works once; the next browser gets in with the cookie of the first.
   await page.getByRole("heading", { name: "New session" }).waitFor();
@@ -49,7 +49,7 @@ export async function say(page, text) {
 /** Waits until the transcript shows the text. */
 export const sees = (page, text) => transcript(page).getByText(text).last().waitFor();
 
-/** Ends a test: the browser must not have complained, and nothing may have run that was only shown. */
+/** Ends a test: the browser must have reported no errors, and no hostile text may have run. */
 export async function close(page) {
   assert.deepEqual(page.complaints, []);
   assert.equal(await page.evaluate(() => window.owned), undefined);

@@ -1,4 +1,4 @@
-// What else there is to see: two people on one session, workers, the timeline, a phone, and both colours.
+// Other views: two people on one session, workers, the timeline, a phone, and both colours.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { launch } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// The least that shows a session: what was said and thought, the calls of tools, and the questions about them.
+// A minimal view of a session: messages, reasoning, tool calls, and the questions about them.
 
 import {
   ComposerPrimitive,
@@ -15,11 +15,11 @@ import type { HarnessArtifact } from "../src/index.js";
 /** Answers the question about a call with one of its options. */
 export type Answer = (part: ToolCallMessagePartProps, optionId: string) => void;
 
-/** The way of `useHarnessRuntime`; with `useHarnessTransport` it must be a command. */
+/** Works with `useHarnessRuntime`; `useHarnessTransport` needs a command instead. */
 const respond: Answer = (part, optionId) => void part.respondToApproval({ optionId });
 
 export function Thread({ answer = respond }: { answer?: Answer }): ReactNode {
-  // Components that are made anew would be mounted anew, at each frame.
+  // New component objects would be mounted again at each frame.
   const parts = useMemo(
     () => ({
       Text: ({ text }: TextMessagePartProps) => <p className="text">{text}</p>,

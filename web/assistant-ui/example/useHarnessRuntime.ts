@@ -30,7 +30,7 @@ export function useHarnessRuntime(connection: HarnessConnection): AssistantRunti
     convertMessage: asItIs,
     isLoading: state === null,
     isRunning: state?.status === "running",
-    // With a queue the composer can be used while the agent works. What is sent then steers it.
+    // With a queue the user can send messages while the agent works. They steer it.
     queue: {
       items: state === null ? NO_ITEMS : toQueueItems(state, "queue"),
       steerItems: state === null ? NO_ITEMS : toQueueItems(state, "steer"),
@@ -40,7 +40,7 @@ export function useHarnessRuntime(connection: HarnessConnection): AssistantRunti
       edit: (id, message) => send({ type: "withdraw", messageId: id }, { type: "submit", prompt: textOf(message) }),
       move: (id, { lane }) => {
         const waiting = state?.messages.find((message) => message.id === id);
-        // Within its lane a prompt keeps its place: the session takes them in the order they came.
+        // A prompt keeps its position within its lane: the session takes prompts in order of arrival.
         if (waiting === undefined || lane === undefined || (lane === "steer") === (waiting.steer === true)) return;
         const again: Command =
           lane === "steer" ? { type: "steer", message: waiting.content } : { type: "submit", prompt: waiting.content };

@@ -1,4 +1,4 @@
-// assistant-ui over `POST /assistant`: no socket, but one request at a time. A session that asks something ends its response,
+// assistant-ui over `POST /assistant`: no socket, but one request at a time. A question ends the response,
 // and the answer is the next request.
 
 import {
@@ -37,7 +37,7 @@ export function useHarnessTransport({ url, token, protocol = "data-stream", onEr
     initialState: null,
     protocol,
     headers: {
-      // The server cannot see which of the two the client will read, so it is told.
+      // The server cannot know which of the two formats the client reads, so the request names it.
       Accept: protocol === "assistant-transport" ? "text/event-stream" : "text/plain",
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
     },

@@ -1,9 +1,9 @@
-// A socket to `/ws` as a store: the document, a way to hear of its changes, and a way to send commands.
+// A socket to `/ws` as a store: the document, notifications of its changes, and a method to send commands.
 
 import { AssistantTransportDeltaTracker } from "assistant-stream";
 import type { Command, HarnessState, Json, ServerFrame } from "./types.js";
 
-/** As much of a WebSocket as is used here, so that one of another make will do. */
+/** The part of a WebSocket that this module uses, so that other implementations fit. */
 export type SocketLike = {
   send(data: string): void;
   close(): void;
@@ -11,23 +11,23 @@ export type SocketLike = {
 };
 
 export type ConnectOptions = {
-  /** The class to connect with, where there is none built in. */
+  /** The WebSocket class, for platforms without a built-in one. */
   readonly WebSocket?: new (url: string, protocols: string[]) => SocketLike;
-  /** Goes along as a subprotocol. A page that signed in needs none: its cookie goes along by itself. */
+  /** Sent as a subprotocol. A page that signed in needs none: the browser sends its cookie. */
   readonly token?: string;
-  /** Hears what the server refused, and what went wrong with the connection. */
+  /** Receives rejections of the server and errors of the connection. */
   readonly onError?: (message: string) => void;
-  /** How long to wait before connecting again, given how often that failed in a row; null gives up. */
+  /** The delay before the next attempt, given the number of failures in a row; null gives up. */
   readonly retryMs?: (failures: number) => number | null;
 };
 
 export type HarnessConnection = {
-  /** The document as last heard, also while the connection is down; null before the first frame. */
+  /** The last received document, also while the connection is down; null before the first frame. */
   getState(): HarnessState | null;
   getStatus(): "connecting" | "open" | "closed";
-  /** Calls back whenever the document or the status is another one. */
+  /** Calls back whenever the document or the status changes. */
   subscribe(listener: () => void): () => void;
-  /** False, and nothing sent, while the connection is down: a command that waited could do harm when it is late. */
+  /** Returns false and sends nothing while the connection is down: a late command could do harm. */
   send(...commands: Command[]): boolean;
   close(): void;
 };
@@ -50,7 +50,7 @@ export function connectHarness(url: string | URL, options: ConnectOptions = {}):
   function open(): void {
     const mine = new Socket(address(url, state), protocols);
     socket = mine;
-    // The document of an earlier socket stays to be looked at, but changes belong to that of their own socket.
+    // The document of an earlier socket stays visible, but a socket's changes apply only to its own document.
     let tracker: AssistantTransportDeltaTracker | null = null;
     mine.addEventListener("open", () => {
       if (ended || socket !== mine) return;
@@ -66,7 +66,7 @@ export function connectHarness(url: string | URL, options: ConnectOptions = {}):
         state = tracker.state as unknown as HarnessState;
         failures = 0;
       } catch (error) {
-        // What does not fit cannot be mended here. A new connection begins with the whole document.
+        // A change that does not fit cannot be repaired here. A new connection begins with the whole document.
         options.onError?.(`a frame could not be used: ${error instanceof Error ? error.message : String(error)}`);
         mine.close();
         return;
@@ -124,7 +124,7 @@ function folded(
   }
 }
 
-/** The session that is open must be found again, not another one made, and it may have become another since the first connect. */
+/** The address to connect to. Once a document arrived, it names that session, so that a reconnect creates no other one. */
 function address(url: string | URL, state: HarnessState | null): string {
   if (state === null) return String(url);
   const again = new URL(url);

@@ -1,5 +1,5 @@
 // The document as messages of assistant-ui. Pure: the same document gives the same messages, and a message that did not
-// change gives the same object, so that a long session costs a look-up a message for each frame and no more.
+// change gives the same object, so that a frame of a long session costs only one look-up per message.
 
 import type { QueueItemState, RespondToToolApprovalOptions, ThreadMessageLike, ToolApprovalOption } from "@assistant-ui/react";
 import type {
@@ -16,7 +16,7 @@ import type {
   ToolKind,
 } from "./types.js";
 
-/** What a message has beyond assistant-ui's own fields, at `metadata.custom.harness`. */
+/** The additional fields of a message, at `metadata.custom.harness`. */
 export type HarnessCustom = {
   readonly status: HarnessMessage["status"];
   readonly notes: readonly HarnessNote[];
@@ -24,7 +24,7 @@ export type HarnessCustom = {
   readonly author: string | null;
 };
 
-/** What a tool call has beyond assistant-ui's own fields, at the part's `artifact`; there from the beginning of the call. */
+/** The additional fields of a tool call, at the part's `artifact`; present from the start of the call. */
 export type HarnessArtifact = {
   readonly title: string;
   readonly kind: ToolKind;
@@ -34,12 +34,12 @@ export type HarnessArtifact = {
   readonly diffs: readonly HarnessDiff[];
   readonly error: string | null;
   readonly durationMs: number | null;
-  /** The open question about this call, whole. */
+  /** The complete open question about this call. */
   readonly approval: Approval | null;
 };
 
 export type ConvertOptions = {
-  /** Leave out the prompts that still wait, for those who show them with `toQueueItems`. */
+  /** Leaves out the prompts that still wait, for pages that show them with `toQueueItems`. */
   readonly withoutPending?: boolean;
 };
 
@@ -47,13 +47,13 @@ type Parts = Exclude<ThreadMessageLike["content"], string>;
 type ToolCallPart = Extract<Parts[number], { readonly type: "tool-call" }>;
 type Status = NonNullable<ThreadMessageLike["status"]>;
 
-/** What a converted message depends on besides the message itself. */
+/** The inputs of a converted message besides the message itself. */
 type Around = {
   /** The open questions about its calls, in the order of the calls that wait. */
   readonly approvals: readonly (Approval | undefined)[];
   /** Why the run failed, if this is the message that failed. */
   readonly error: string | undefined;
-  /** Whether the session runs; always true for a message that is over, which does not care. */
+  /** Whether the session runs; always true for a message that has ended, because it does not matter there. */
   readonly running: boolean;
 };
 
@@ -65,7 +65,7 @@ const lists = new WeakMap<readonly HarnessMessage[], { readonly key: readonly un
 /** The messages of a session for `useExternalStoreRuntime`, or for the converter of `useAssistantTransportRuntime`. */
 export function toThreadMessages(state: HarnessState, options: ConvertOptions = {}): ThreadMessageLike[] {
   const withoutPending = options.withoutPending ?? false;
-  // assistant-ui skips all its work when it gets the very same array, as it should when only the plan or the usage moved.
+  // assistant-ui does nothing when it gets the same array, for instance when only the plan or the usage changed.
   const key = [state.approvals, state.status, state.error, withoutPending];
   const last = lists.get(state.messages);
   if (last !== undefined && same(last.key, key)) return last.likes;
@@ -94,7 +94,7 @@ export function toQueueItems(state: HarnessState, lane: "queue" | "steer"): Queu
     .map(({ id, content }) => ({ id, prompt: content, parts: [{ type: "text", text: content }] }));
 }
 
-/** The command that says what a person answered in assistant-ui's approval, or null when nobody asks any more. */
+/** The command for a person's answer in assistant-ui's approval, or null when the approval is no longer open. */
 export function approvalCommand(state: HarnessState, answer: RespondToToolApprovalOptions): Command | null {
   const approval = state.approvals.find(({ id }) => id === answer.approvalId);
   if (approval === undefined) return null;
@@ -122,7 +122,7 @@ function remembered(message: HarnessMessage, around: Around): ThreadMessageLike 
 }
 
 function userMessage(message: HarnessMessage): ThreadMessageLike {
-  // assistant-ui allows no status on messages of the user; whether one waits or was taken back is in `custom`.
+  // assistant-ui allows no status on messages of the user; `custom` has whether one waits or was withdrawn.
   return {
     id: message.id,
     role: "user",
@@ -133,7 +133,7 @@ function userMessage(message: HarnessMessage): ThreadMessageLike {
 }
 
 function assistantMessage(message: HarnessMessage, around: Around): ThreadMessageLike {
-  // The agent thinks, speaks, then acts: that is the order within one message.
+  // The order within one message: reasoning, text, tool calls.
   const content: Parts[number][] = [];
   if (message.thought !== "") content.push({ type: "reasoning", text: message.thought });
   if (message.content !== "") content.push({ type: "text", text: message.content });
@@ -158,7 +158,7 @@ function status(message: HarnessMessage, around: Around): Status {
   }
   if (around.approvals.length > 0) return { type: "requires-action", reason: "interrupt" };
   if (!isOpen(message)) return { type: "complete", reason: "stop" };
-  // Nothing runs and yet the message is open: its end will not come.
+  // Nothing runs, but the message is open: it will not end.
   return around.running ? { type: "running" } : { type: "incomplete", reason: "cancelled" };
 }
 
@@ -179,18 +179,18 @@ function toolCall(call: HarnessToolCall, asked: Approval | undefined): ToolCallP
     type: "tool-call",
     toolCallId: call.id,
     toolName: call.name,
-    // Arguments of assistant-ui are an object; whatever else an agent gave is still there as text.
+    // Arguments of assistant-ui must be an object; other values are still available as text.
     args: isObject(call.input) ? call.input : {},
     argsText: call.input === null ? "" : JSON.stringify(call.input),
     artifact,
     timing: { startedAt: call.at, ...(call.durationMs !== null && { completedAt: call.at + call.durationMs }) },
     ...(approval !== undefined && { approval }),
-    // A result, be it empty, is what tells assistant-ui that a call is over.
+    // assistant-ui treats a call with a result, even an empty one, as ended.
     ...(call.status !== "running" && { result: result(call), isError: call.status === "error" }),
   };
 }
 
-/** What a person reads as the outcome: the error after the output there was, or the files of a call that says no more. */
+/** The outcome as a person reads it: the output and then the error, or the files of a call without output. */
 function result(call: HarnessToolCall): string {
   if (call.error !== null) return [call.output, call.error].filter((text) => text !== "").join("\n");
   return call.output === "" ? call.diffs.map((diff) => diff.path).join("\n") : call.output;
@@ -231,7 +231,7 @@ function openApprovals(message: HarnessMessage, asked: ReadonlyMap<string, Appro
   return calls === NONE ? NONE : calls.map((call) => asked.get(call.id));
 }
 
-/** The calls that wait for somebody's answer. */
+/** The calls that wait for an answer of a person. */
 function waitingCalls(message: HarnessMessage): readonly HarnessToolCall[] {
   const calls = message.toolCalls;
   return calls?.some(waits) ? calls.filter(waits) : NONE;
@@ -241,7 +241,7 @@ function waits(call: HarnessToolCall): boolean {
   return call.status === "running" && call.approval === "pending";
 }
 
-/** Whether the message or a call in it still goes on. */
+/** Whether the message or a call in it is still running. */
 function isOpen(message: HarnessMessage): boolean {
   return message.status === "streaming" || (message.toolCalls?.some(({ status }) => status === "running") ?? false);
 }

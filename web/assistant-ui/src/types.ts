@@ -1,4 +1,4 @@
-// What harn-serve says and hears on `/ws`: the document of a session, the frames it travels in, and the commands.
+// The messages of harn-serve on `/ws`: the document of a session, the frames that carry it, and the commands.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -20,7 +20,7 @@ export type HarnessState = {
   readonly questions: readonly Question[];
   /** The clients that attached under a name. */
   readonly clients: readonly HarnessClient[];
-  /** Who controls the session; may be somebody who is not among `clients`, such as an editor. */
+  /** The controller of the session; may be a client that is not in `clients`, such as an editor. */
   readonly controller: string | null;
 };
 
@@ -29,17 +29,17 @@ export type HarnessMessage = {
   readonly role: "user" | "assistant";
   readonly content: string;
   readonly status: "pending" | "streaming" | "complete" | "error";
-  /** Always there on messages of the assistant. */
+  /** Always present on messages of the assistant. */
   readonly toolCalls?: readonly HarnessToolCall[];
   /** Milliseconds since the epoch, like every time here that is a number. */
   readonly at: number;
   /** The reasoning before the text; empty when there was none. */
   readonly thought: string;
-  /** Quiet lines that came after this message began. */
+  /** Notes that arrived after this message began. */
   readonly notes: readonly HarnessNote[];
-  /** On messages of the user: said while a run was going. */
+  /** On messages of the user: sent during a run. */
   readonly steer?: boolean;
-  /** On messages of the user: the name of the client that said it. */
+  /** On messages of the user: the name of the client that sent it. */
   readonly author?: string | null;
 };
 
@@ -75,7 +75,7 @@ export type HarnessToolCall = {
   readonly locations: readonly HarnessLocation[];
   readonly input: Json;
   readonly output: string;
-  /** The output was longer than the document carries; all of it is at `/state/output`. */
+  /** The output is too long for the document; `/state/output` has all of it. */
   readonly cut: boolean;
   readonly diffs: readonly HarnessDiff[];
   readonly error: string | null;
@@ -96,7 +96,7 @@ export type Approval = {
   readonly title: string;
   readonly kind: ToolKind;
   readonly input: Json;
-  /** The exact command line, where the call is one. */
+  /** The exact command line, if the call runs a command. */
   readonly command: string | null;
   readonly locations: readonly HarnessLocation[];
   readonly diffs: readonly HarnessDiff[];
@@ -156,7 +156,7 @@ export type HarnessWorker = {
   readonly task: string;
   readonly mode: string;
   readonly status: "running" | "progressed" | "awaiting_input" | "completed" | "failed" | "stopped" | "cancelled";
-  /** The worker's own session, which can be watched like any other. */
+  /** The worker's own session, which clients can observe like any other. */
   readonly sessionId: string | null;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
@@ -180,13 +180,13 @@ export type Operation =
   | { readonly type: "set"; readonly path: readonly string[]; readonly value: Json }
   | { readonly type: "append-text"; readonly path: readonly string[]; readonly value: string };
 
-/** What the server sends. */
+/** A message of the server. */
 export type ServerFrame =
   | { readonly type: "state"; readonly state: HarnessState }
   | { readonly type: "delta"; readonly operations: readonly Operation[] }
   | { readonly type: "error"; readonly message: string };
 
-/** What a client asks for. */
+/** A command of a client. */
 export type Command =
   | { readonly type: "submit"; readonly prompt: string }
   | { readonly type: "cancel" }

@@ -13,7 +13,7 @@ export const TOKEN = "let-me-in";
 export type Heard = {
   readonly accept: string;
   readonly body: { readonly commands: readonly any[]; readonly [key: string]: unknown };
-  /** How the response ended: by us, or by the client's leaving. */
+  /** Which side ended the response: this server, or the client by disconnecting. */
   readonly ended: Promise<"finished" | "left">;
 };
 
@@ -61,7 +61,7 @@ export async function assistantServer(): Promise<AssistantServer> {
       response.end(sse ? "data: [DONE]\n\n" : "");
     };
 
-    // The first document has what was asked for in it already, or the client's own copy of a message would blink.
+    // The first document already has the user's message; otherwise the client's own copy of it would flicker.
     const next = document().messages.length;
     const [command] = body.commands;
     if (command?.type === "add-message") {

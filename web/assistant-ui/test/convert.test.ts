@@ -1,4 +1,4 @@
-// The converter, table by table, and that it does no work twice.
+// Tests the converter, table by table, and that it does no work twice.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-// A document for react-dom to draw in. To be imported before anything that is or uses React.
+// A document for react-dom to render into. Import it before React and modules that use React.
 
 import { JSDOM } from "jsdom";
 import { until } from "./until.js";
@@ -30,7 +30,7 @@ for (const [name, value] of Object.entries(globals)) {
 }
 Object.assign(window, { ResizeObserver: NoSizes });
 
-/** Resolves when `look` finds something in the page, which it is asked again at every change there. */
+/** Resolves when `look` finds something in the page; calls it again at every change of the page. */
 export function shown<T>(what: string, look: () => T | undefined | null | false): Promise<T> {
   return until(what, look, (again) => {
     const observer = new MutationObserver(again);

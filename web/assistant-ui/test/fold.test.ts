@@ -8,7 +8,7 @@ import { toThreadMessages, type HarnessState } from "../src/index.js";
 import { recordings, type Recording } from "./recordings.js";
 import { checkState } from "./shape.js";
 
-/** What each of our own recordings comes to. */
+/** The expected result of each of our own recordings. */
 const ENDS: Record<string, string[]> = {
   turn: [
     "user: How many tests are there?",

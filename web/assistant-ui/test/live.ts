@@ -1,4 +1,4 @@
-// The harn-serve that tests run against: one that is there already (HARN_SERVE_URL, such as http://127.0.0.1:8080, and
+// The harn-serve that tests run against: one that already runs (HARN_SERVE_URL, such as http://127.0.0.1:8080, and
 // HARN_SERVE_TOKEN), or a fresh one of the binary that HARN_SERVE names, which plays the scenario of the other peers.
 
 import assert from "node:assert/strict";
@@ -11,15 +11,15 @@ import { after, before } from "node:test";
 
 const { HARN_SERVE: binary, HARN_SERVE_URL: running, HARN_SERVE_TOKEN: token, ...env } = process.env;
 
-/** Why there is nothing to test against. */
+/** The reason why no server is available. */
 export const noServer: string | false =
   binary === undefined && running === undefined && "neither HARN_SERVE nor HARN_SERVE_URL is set";
-/** Why it is not known what the server will say. */
+/** The reason why the answers of the server are not known. */
 export const unknownPlay: string | false = (running !== undefined || binary === undefined) && "HARN_SERVE does not name a binary";
 
 export type Live = { readonly url: URL; readonly token: string | undefined };
 
-/** For a `describe`: the server is there before its tests, and has ended well behind them. */
+/** For a `describe`: starts the server before its tests, and checks after them that it ended well. */
 export function liveServer(): () => Live {
   let live: Live | undefined;
   let stop = async (): Promise<void> => {};
@@ -41,7 +41,7 @@ async function start(binary: string): Promise<Live & { stop(): Promise<void> }> 
   const args = ["serve", "--listen", "127.0.0.1:0", "--engine", `script:${scenario}`, "--state-dir", state, "--cwd", folder];
   const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"], env });
   const ended = once(child, "close");
-  // Tests that were given up must not leave it behind.
+  // Aborted tests must not leave the server running.
   process.once("exit", () => child.kill("SIGKILL"));
   let said = "";
   const url = await new Promise<URL>((found, failed) => {

@@ -38,7 +38,7 @@ function read(file: string, ours: boolean): Recording[] {
     sockets.set(socket, [...(sockets.get(socket) ?? []), ...frameOf(line)]);
   }
   const name = path.basename(file, ".jsonl");
-  // One that was refused is told nothing here.
+  // A rejected socket gets no frames here.
   const all = [...sockets].filter(([number, frames]) => !others.has(number) && frames.length > 0);
   if (all.length === 0) throw new Error(`${file} has no frame that went to a client`);
   return all.map(([number, frames]) => ({ name: all.length > 1 ? `${name}, socket ${number}` : name, ours, frames }));

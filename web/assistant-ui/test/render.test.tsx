@@ -1,4 +1,4 @@
-// The example over a store, drawn by the real assistant-ui.
+// The example over a store, rendered by the real assistant-ui.
 
 import "./dom.js";
 import { shown } from "./dom.js";
@@ -12,7 +12,7 @@ import { recordings } from "./recordings.js";
 import { enter, type Screen } from "./screen.js";
 import { approval, assistant, call, state, user } from "./state.js";
 
-/** A connection without a wire: the test says what the server said, and sees what was sent. */
+/** A connection without a wire: the test sets the messages of the server, and reads the commands. */
 function wire(first: HarnessState | null) {
   const listeners = new Set<() => void>();
   let tracker = new AssistantTransportDeltaTracker(first as never);

@@ -1,4 +1,4 @@
-// A page with the example's thread in it, and what a person sees and does there.
+// A page with the example's thread, and functions that read and click like a person.
 
 import { shown } from "./dom.js";
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ export function enter(useRuntime: () => AssistantRuntime, children: ReactNode): 
   }
   root.render(<Page />);
 
-  // Empty texts are left out: assistant-ui ends a message that goes on with one, where the next words will be.
+  // Leaves out empty texts: assistant-ui adds one to the end of a running message, for the next text.
   const messages = (): string[] =>
     [...element.querySelectorAll<HTMLElement>(".user, .assistant")].map((message) => {
       const texts = [...message.querySelectorAll("p, h4, pre, ins, code, button")].map((part) => part.textContent ?? "");

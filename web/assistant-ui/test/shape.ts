@@ -1,4 +1,4 @@
-// Holds a document that came over the wire against the types: each field, and the names of each closed set.
+// Checks a document from the wire against the types: each field, and the names of each closed set.
 
 import type {
   Approval,
@@ -37,7 +37,7 @@ const listOf =
     if (!Array.isArray(value)) fail(path, "an array", value);
     value.forEach((item, index) => check(item, `${path}/${index}`));
   };
-// That every field of the type is named here is checked by the compiler, that no other is there by the run.
+// The compiler checks that every field of the type is here, the test run that there is no other one.
 const object =
   <T>(fields: { readonly [K in keyof Required<T>]: Check }, optional: readonly (keyof T & string)[] = []): Check =>
   (value, path) => {

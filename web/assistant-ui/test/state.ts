@@ -1,4 +1,4 @@
-// Documents to test with: whole ones, of which a test says only what matters to it.
+// Complete documents for tests; a test sets only the fields that matter to it.
 
 import type { Approval, HarnessMessage, HarnessState, HarnessToolCall } from "../src/index.js";
 

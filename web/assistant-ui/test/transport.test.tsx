@@ -1,4 +1,4 @@
-// assistant-ui's own transport, drawn and pressed: against a small server of the same wire, and against harn-serve where there is
+// assistant-ui's own transport, rendered and clicked: against a small server of the same wire, and against harn-serve if there is
 // one.
 
 import { shown } from "./dom.js";
@@ -16,7 +16,7 @@ import { until } from "./until.js";
 
 const PROTOCOLS: readonly AssistantTransportProtocol[] = ["data-stream", "assistant-transport"];
 
-/** What only a component in the page can have. */
+/** The values that only a component in the page can read. */
 type Inside = { send?: (command: Command) => void };
 
 /** The thread, with approvals answered by a command: this transport does not carry assistant-ui's own answer. */
@@ -146,7 +146,7 @@ for (const protocol of PROTOCOLS) {
           const messages = screen.messages();
           return messages.filter((text) => text === "user: Hello").length === turns && messages.at(-1)?.startsWith("assistant ");
         });
-        // Whatever it asks is answered with the first option, until there is nothing more to wait for.
+        // Answers each question with the first option, until nothing is open.
         for (;;) {
           await idle();
           const button = screen.find<HTMLButtonElement>(".call button");
@@ -179,7 +179,7 @@ for (const protocol of PROTOCOLS) {
       await idle();
       const again = await visit(`?session=${session()}`);
       again.screen.runtime().thread.resumeRun({ parentId: null });
-      // The response ends with the run; had it not been stopped, this would go on for ever.
+      // The response ends with the run; without the stop, the run would not end.
       await again.screen.shows("user: slow", "assistant complete: working");
       await again.idle();
       await again.say("Hello");

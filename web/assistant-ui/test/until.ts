@@ -1,6 +1,6 @@
-// Waiting for what must come, with a limit only for what does not.
+// Waits for a value that must arrive, with a deadline for the case that it does not.
 
-/** Resolves with the first value that is there; `watch` calls back whenever it is worth looking again. */
+/** Resolves with the first value that is available; `watch` calls back whenever there may be a new one. */
 export function until<T>(what: string, look: () => T | undefined | null | false, watch: (again: () => void) => () => void): Promise<T> {
   return new Promise((resolve, reject) => {
     let stop = (): void => {};

@@ -1,4 +1,4 @@
-// Builds into a temporary folder and compares with what is checked in, byte for byte.
+// Builds into a temporary folder and compares the result with the checked-in files, byte for byte.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

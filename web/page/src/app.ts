@@ -18,7 +18,7 @@ export class App extends Topics {
   session: Session | null = null;
   drawer: Drawer = null;
   theme: Theme = readTheme();
-  /** The folder in the form for a new session, once somebody wrote one, and why the last one could not be made. */
+  /** The folder in the form for a new session, if the user entered one, and why the last session could not be created. */
   folder: string | null = null;
   unmade = "";
   /** The time of a message that the transcript should show next. */
@@ -41,7 +41,7 @@ export class App extends Topics {
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => void this.#follow());
     const settled = watchForTwin(() => this.#name, () => this.#rename());
-    // Under a name that another tab has, this one would first be taken for it.
+    // A duplicated tab needs its own name first; otherwise the server takes it for the other tab.
     if (this.#copied) await settled;
     await this.#follow();
   }
@@ -56,14 +56,14 @@ export class App extends Topics {
     if (this.session?.id) this.go({ session: this.session.id, tab });
   }
 
-  /** Goes to the message that was there at that time. */
+  /** Shows the message of that time. */
   showMessageAt(at: number): void {
     this.jumpTo = at;
     this.touch("jump");
     this.showTab("talk");
   }
 
-  /** Makes a session in the folder of the form, and sends it the prompt where there is one. */
+  /** Creates a session in the folder of the form, and sends it the prompt if there is one. */
   newSession(prompt: string): void {
     this.unmade = "";
     this.#open(null, this.folder?.trim() || null, prompt);
@@ -101,12 +101,12 @@ export class App extends Topics {
       return;
     }
     const why = await signIn({ code });
-    // A used code does no harm to whoever is signed in already.
+    // A used code is no error for a user who is already signed in.
     if (why === null || (await whoAmI()).kind === "in") this.#begin();
     else this.#signedOut(why);
   }
 
-  /** Asks who we are and opens the sockets at the same time: mostly the answer is yes. */
+  /** Checks the sign-in and opens the sockets at the same time: the user is usually signed in. */
   #begin(): void {
     this.#begun = true;
     this.who = { kind: "asking" };
@@ -165,11 +165,11 @@ export class App extends Topics {
     session.link.start();
   }
 
-  /** A session that was just made gets its address without a step in the history. */
+  /** Sets the address of a new session without a step in the history. */
   #made(session: Session, id: string, prompt: string): void {
     if (this.session !== session) return;
     this.folder = null;
-    // What was written for a session that did not exist yet is this one's now: sent, or else in its box.
+    // The text for the new session now belongs to this session: it is sent, or put into its prompt box.
     writeDraft(null, "");
     const command = commandOf("submit", prompt);
     if (command !== null && !session.send(command)) {
@@ -194,7 +194,7 @@ export class App extends Topics {
     return { kind: "refused", why: "Signed out." };
   }
 
-  /** A session that could not be made leaves nothing to show but the form, as it was, and the reason. */
+  /** If a session could not be created, shows the unchanged form and the reason. */
   #unmade(session: Session, verdict: Verdict): Verdict {
     if (verdict.kind !== "refused" || session.id !== null || this.session !== session) return verdict;
     this.#close();

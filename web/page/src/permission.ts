@@ -1,17 +1,17 @@
 // Owns the grammar of a permission question, which the terminal shares: the order of the answers, a key for each, and
-// what a key that is pressed means. Pure.
+// the meaning of a pressed key. Pure.
 import type { ApprovalOption } from "./wire/types.js";
 
 export type Answer = {
   option: ApprovalOption;
   key: string;
-  /** What the button shows. */
+  /** The label of the button. */
   label: string;
-  /** What an answer that lasts is about, where the option's name states it. */
+  /** The subject of a lasting answer, if the option's name states it. */
   about: string | null;
 };
 
-/** The narrowest allowance first. No letter is a capital one. */
+/** The narrowest allowance first. All letters are lower case. */
 const ORDER = ["y", "s", "w", "n", "x"];
 
 function letterOf({ kind, scope }: ApprovalOption): string | null {
@@ -25,14 +25,14 @@ function letterOf({ kind, scope }: ApprovalOption): string | null {
     case "reject_always":
       return "x";
     default:
-      // A kind of a later server: it has a number.
+      // A kind of a newer server gets a number.
       return null;
   }
 }
 
 const LASTING = /^(always allow|always reject|allow) (.+) (for this session|in this workspace)$/i;
 
-/** The options in their order. Two with the same letter: the second one has a number instead. */
+/** The options in their order. If two have the same letter, the second one gets a number. */
 export function answersOf(options: ApprovalOption[]): Answer[] {
   const rank = (option: ApprovalOption) => {
     const letter = letterOf(option);
@@ -49,7 +49,7 @@ export function answersOf(options: ApprovalOption[]): Answer[] {
   });
 }
 
-/** The answer of a key. Capitals count only for the two answers that hold once: Shift is easily held down by accident. */
+/** The answer of a key. Capitals count only for the two answers that are valid once: a user may press Shift by accident. */
 export function answerOf<A extends { key: string }>(answers: A[], pressed: string): A | undefined {
   const key = pressed === "Y" || pressed === "N" ? pressed.toLowerCase() : pressed;
   return answers.find((answer) => answer.key === key);
@@ -57,7 +57,7 @@ export function answerOf<A extends { key: string }>(answers: A[], pressed: strin
 
 export const allows = ({ kind }: ApprovalOption): boolean => kind === "allow_once" || kind === "allow_always";
 
-/** Whether an answer makes a rule that holds longer than for this one call. */
+/** Whether an answer creates a rule that outlives this call. */
 export const lasts = ({ kind }: ApprovalOption): boolean => kind === "allow_always" || kind === "reject_always";
 
 export type PressedKey = {
@@ -69,7 +69,7 @@ export type PressedKey = {
   repeat: boolean;
 };
 
-/** The character that was pressed; null for keys that belong to the browser, and for a key that is held down. */
+/** The pressed character; null for keys of the browser, and for the repeats of a pressed key. */
 export function characterOf({ key, ctrlKey, metaKey, altKey, isComposing, repeat }: PressedKey): string | null {
   if (ctrlKey || metaKey || altKey || isComposing || repeat || key === " ") return null;
   return [...key].length === 1 ? key : null;

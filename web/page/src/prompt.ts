@@ -1,9 +1,9 @@
-// Owns what the prompt box does with keys and text, as pure functions: send, queue, steer, stop, and the command menu.
+// Owns the behaviour of the prompt box for keys and text, as pure functions: send, queue, steer, stop, and the command menu.
 import type { Command, HarnessState, SlashCommand } from "./wire/types.js";
 
 export type Sending = "submit" | "steer";
 
-/** What the box may do now, and the words for it. */
+/** The actions that the box allows now, with their labels. */
 export type Offer =
   | { kind: "locked"; by: string }
   | { kind: "idle"; submit: "Send" }
@@ -15,7 +15,7 @@ export function offerOf(state: Pick<HarnessState, "status">, heldBy: string | nu
   return { kind: "idle", submit: "Send" };
 }
 
-/** The command for a text; null when there is nothing to say. */
+/** The command for a text; null when the text is empty. */
 export function commandOf(sending: Sending, text: string): Command | null {
   if (text.trim() === "") return null;
   return sending === "submit" ? { type: "submit", prompt: text } : { type: "steer", message: text };
@@ -31,9 +31,9 @@ export type Key = {
 };
 export type KeyAct = "submit" | "steer" | "stop" | "pick" | "next" | "previous" | "close-menu" | null;
 
-/** What a key in the box means; null leaves it to the box. */
+/** The meaning of a key in the box; null leaves it to the box. */
 export function keyAct(key: Key, offer: Offer, menuOpen: boolean): KeyAct {
-  // While letters are being put together, Enter belongs to the input method.
+  // During composition of a character, Enter belongs to the input method.
   if (key.isComposing) return null;
   const modified = key.ctrlKey || key.metaKey;
   if (menuOpen) {
@@ -58,7 +58,7 @@ export function menuOf(text: string, commands: SlashCommand[]): SlashCommand[] {
   return [...begins, ...holds];
 }
 
-/** Puts texts that did not arrive before what is in the box now. */
+/** Puts texts that did not arrive before the current text of the box. */
 export function putBack(lost: string[], draft: string): string {
   return [...lost, draft].filter((text) => text.trim() !== "").join("\n\n");
 }

@@ -1,4 +1,4 @@
-// The connection: backoff, waking up, misfits, and that nothing said is lost.
+// The connection: backoff, waking up, misfits, and that no prompt is lost.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Link, type LinkState, type SocketLike } from "../src/wire/link.js";
 import { Session, type SessionSetup } from "../src/wire/session.js";

@@ -1,4 +1,4 @@
-// The prompt box: what keys do when the agent runs, waits or belongs to somebody else; and the menu.
+// The prompt box: the keys while the agent runs, waits or has another controller; and the menu.
 import { describe, expect, it } from "vitest";
 import { commandOf, keyAct, menuOf, offerOf, putBack, type Key, type Offer } from "../src/prompt.js";
 

@@ -1,4 +1,4 @@
-// Why a handshake failed: the server's own words where they can be had, the page's where they cannot.
+// Why a handshake failed: the server's message if there is one, otherwise the page's.
 import { afterEach, expect, it, vi } from "vitest";
 import { verdictOn } from "../src/wire/verdict.js";
 

@@ -1,4 +1,4 @@
-// Owns the made-up session of the bench: as many messages as are asked for, of the shapes that an agent makes.
+// Owns the made-up session of the bench: the requested number of messages, in the shapes that an agent sends.
 
 const START = Date.UTC(2026, 0, 5, 9, 30);
 

@@ -1,5 +1,5 @@
-// Owns a stand-in for the server: the built page and a made-up session over the state wire. It shows how fast the page is
-// with exactly so many frames, which a real agent does not promise; everything else is tested with the real server.
+// Owns a mock of the server: the built page and a made-up session over the state wire. It measures the speed of the page
+// with an exact number of frames, which a real agent does not guarantee; all other tests use the real server.
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";

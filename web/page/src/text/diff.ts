@@ -12,7 +12,7 @@ export type Hunk = { skipped: number; lines: DiffLine[] };
 export type LineDiff = { hunks: Hunk[]; skippedAfter: number; added: number; removed: number };
 
 const CONTEXT = 3;
-/** Past this many edits the search costs more than it shows: then everything between is replaced. */
+/** With more edits than this the search costs too much: the diff then replaces everything in between. */
 const MOST_EDITS = 1_500;
 
 export function diffLines(oldText: string | null, newText: string): LineDiff {
@@ -21,7 +21,7 @@ export function diffLines(oldText: string | null, newText: string): LineDiff {
   return hunksOf(edits(before, after));
 }
 
-/** Lines without their ends. A last line that has none keeps a mark that no line can hold: that is a difference too. */
+/** Lines without their line ends. A last line without an end gets a mark that no line can contain, so that the diff shows it. */
 function split(text: string): string[] {
   if (text === "") return [];
   const lines = text.split("\n");

@@ -1,8 +1,8 @@
-// Owns cutting a growing Markdown text into finished blocks, so that a long answer is not read anew with each word.
+// Owns cutting a growing Markdown text into finished blocks, so that the page does not parse a long answer again for each chunk.
 import { Lexer, type Token } from "marked";
 import { readable, sections, type Section } from "./sections.js";
 
-/** A top-level piece: read Markdown, or text that is shown as it is. The same object as long as it says the same. */
+/** A top-level piece: parsed Markdown, or plain text. The same object as long as its content is the same. */
 export type Block = { tokens: Token[] } | { plain: string };
 
 const LONGEST_OPEN = 16_384;
@@ -12,7 +12,7 @@ const PLAIN_PIECE = 4_096;
 export class Blocks {
   #text = "";
   #done: Block[] = [];
-  /** Where the part begins that may still change its meaning. */
+  /** The start of the part whose meaning may still change. */
   #openAt = 0;
   #open: Block[] = [];
   #ended = false;
@@ -39,7 +39,7 @@ export class Blocks {
       this.#done.push(...blocksOf(section));
       this.#openAt += section.text.length;
     }
-    // Code that still comes is shown plainly once it is long: reading it each frame would cost more than it shows.
+    // Long code that still grows is shown as plain text: parsing it each frame would cost too much.
     this.#open = open === undefined ? [] : open.text.length > LONGEST_OPEN ? plainPieces(open.text) : blocksOf(open);
   }
 }
@@ -50,13 +50,13 @@ function blocksOf(section: Section): Block[] {
   return tokens.filter((token) => token.type !== "space").map((token) => ({ tokens: [token] }));
 }
 
-/** Null when the text cannot be read, or not so that its pieces add up to it. */
+/** Null when the text cannot be parsed, or when its pieces do not add up to it. */
 function lex(text: string): Token[] | null {
   try {
     const tokens = new Lexer({ gfm: true }).lex(text);
     return tokens.reduce((sum, token) => sum + token.raw.length, 0) === text.length ? tokens : null;
   } catch {
-    // Nested too deep, for instance: then it is text.
+    // Nested too deep, for instance: shown as text.
     return null;
   }
 }
@@ -74,7 +74,7 @@ export function plainPieces(text: string): Block[] {
   return pieces;
 }
 
-/** The blocks of the messages that were looked at last. */
+/** The blocks of the messages that were used last. */
 export class BlockCache {
   #known = new Map<string, Blocks>();
 
@@ -95,7 +95,7 @@ const NAMED: Record<string, string> = {
   larr: "←", rarr: "→", uarr: "↑", darr: "↓", euro: "€", laquo: "«", raquo: "»", le: "≤", ge: "≥", ne: "≠",
 };
 
-/** Character references become characters, as text; one that is not known stays as it is written. */
+/** Replaces character references with characters; unknown ones stay as written. */
 export function unescape(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (whole, dec, hex, named) => {
@@ -106,7 +106,7 @@ export function unescape(text: string): string {
   });
 }
 
-/** An address that may be followed: only http and https, and only as the browser itself would read it. */
+/** An address that a link may have: only http and https, and only as the browser itself would parse it. */
 export function safeHref(href: string): string | null {
   try {
     const url = new URL(unescape(href));

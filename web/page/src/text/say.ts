@@ -20,7 +20,7 @@ const two = (n: number) => String(n).padStart(2, "0");
 const day = (at: Date) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 const time = (at: Date, seconds: boolean) => `${two(at.getHours())}:${two(at.getMinutes())}${seconds ? `:${two(at.getSeconds())}` : ""}`;
 
-/** The time of day, with the day when it is another. By hand: the formatters of the platform take their time to load. */
+/** The time of day, with the date unless it is today. By hand: the formatters of the platform load slowly. */
 export function clock(at: number, seconds = false): string {
   const then = new Date(at);
   const said = time(then, seconds);
@@ -50,7 +50,7 @@ export function money(amount: number, currency: string): string {
   }
 }
 
-/** The last part of a path, for narrow places. */
+/** The last part of a path, for narrow columns. */
 export function baseName(path: string): string {
   const parts = path.split("/").filter((part) => part !== "");
   return parts.at(-1) ?? path;

@@ -1,31 +1,31 @@
-// Owns what is given to the Markdown lexer, and what is not: its time grows faster than the text for some texts.
+// Owns the choice of text for the Markdown lexer, whose time grows faster than the text for some texts.
 
-/** A section is read only within these; the worst texts that fit take a few dozen milliseconds, most take one. */
+/** Limits of a section for the lexer; the worst texts within them take a few dozen milliseconds, most take one. */
 const LONGEST = 16_384;
 const MOST_MARKS = 1_000;
 const MOST_MARKS_TOGETHER = 500;
 const LONGEST_RUN = /([*_~`[\]<\\!(])\1{31}/;
-/** Lists and quotes are read once for each level. */
+/** The lexer parses lists and quotes once for each level. */
 const DEEPEST = /^(?:[ \t]*(?:>[ \t]*|(?:[-+*]|\d{1,9}[.)])[ \t]+){12}|[ \t]{64,}[-+*>\d])/m;
 const MOST_LINES = 1_000;
 /** A row has as many cells as the head of its table, however short it is. */
 const MOST_CELLS = 10_000;
-/** A mark is looked for its partner through the rest of its paragraph: marks times characters. */
+/** For each mark the lexer searches the rest of its paragraph for its partner: marks times characters. */
 const MOST_WORK = 2_000_000;
 /** Code is not searched for marks, so only its length counts. */
 const LONGEST_CODE = 262_144;
 
-/** With these a search begins; an address, too, is looked for at each `@`. */
+/** These start a search; the lexer also searches for an address at each `@`. */
 const MARK = /[*_~`[\]<\\!(@]/g;
 const FENCE = /^ {0,3}(`{3,31}(?=[^`]*$)|~{3,31})/;
-/** Such a line begins an item, whatever was before it, so marks do not reach beyond it. */
+/** Such a line always begins an item, so marks before it end there. */
 const ITEM = /^ {0,3}(?:[-+*]|1[.)]) +[^\s]/;
 /** After a blank line these may still belong to the list before it. */
 const GOES_ON = /^(?:\s|[-+*](?:\s|$)|\d{1,9}(?:$|[.)](?:\s|$)))/;
 
 export type Section = { text: string; code: boolean };
 
-/** Pieces that are read each for itself: parted at blank lines where nothing goes on, and at fences. They add up to the text. */
+/** Pieces for separate parsing: split at blank lines that end a block, and at fences. They add up to the text. */
 export function sections(text: string): Section[] {
   const found: Section[] = [];
   let from = 0;
@@ -62,7 +62,7 @@ function closes(line: string, fence: string): boolean {
   return bare.length >= fence.length && bare.startsWith(fence) && /^ {0,3}[`~]+ *$/.test(line);
 }
 
-/** May the lexer have it? What it may not have is shown as it is written. */
+/** Whether the lexer may parse the text. Other text is shown as written. */
 export function readable({ text, code }: Section): boolean {
   if (code) return text.length <= LONGEST_CODE;
   if (text.length > LONGEST || LONGEST_RUN.test(text) || DEEPEST.test(text)) return false;

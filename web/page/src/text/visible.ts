@@ -1,19 +1,19 @@
-// Owns making characters visible that would change or hide what a person reads: controls, direction marks, blanks.
+// Makes characters visible that would change or hide text: controls, direction marks, blanks.
 
-/** Plain text, or a mark that stands for characters which must not act. */
+/** Plain text, or a mark in place of characters that must not act. */
 export type Piece = string | { mark: string };
 
 /**
- * `block`: several lines, as tool output; `line`: one line, as a title or a path, where even a line break is a trick;
- * `prose`: what people and models write, where joiners belong to words and emoji.
+ * `block`: several lines, as tool output; `line`: one line, as a title or a path, where even a line break could deceive;
+ * `prose`: text of people and models, where joiners belong to words and emoji.
  */
 export type Reading = "block" | "line" | "prose";
 
-// An escape sequence is marked whole, so that its letters are not read as text.
+// Marks an escape sequence as a whole, so that its letters do not look like text.
 const ANSI = String.raw`\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b\n]{0,256}(?:\u0007|\u001b\\)?|[@-Z\\^_])?`;
 const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f`;
 const DIRECTION = String.raw`\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
-// Variation selectors 15 and 16 only choose how an emoji looks, and stay.
+// Variation selectors 15 and 16 only choose the style of an emoji, so they are not marked.
 const BLANK = String.raw`\u180e\u2028\u2029\u206a-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}\ufe00-\ufe0d`;
 const JOINERS = String.raw`\u00ad\u034f\u115f\u1160\u17b4\u17b5\u200b-\u200d\u2060-\u2065\u3164\uffa0`;
 const LONE = String.raw`\p{Cs}`;

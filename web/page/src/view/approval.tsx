@@ -1,4 +1,4 @@
-// Owns the card that asks for permission: exactly what would be done, by whom, why, and a button and a key for each answer.
+// Owns the card that asks for permission: the exact action, its author, the reason, and a button and a key for each answer.
 import { useCallback, useState } from "preact/hooks";
 import { allows, answerOf, answersOf, characterOf, lasts, type Answer } from "../permission.js";
 import { visibleText } from "../text/visible.js";
@@ -10,13 +10,13 @@ import { Icon, kindIcon, kindName } from "./icons.js";
 import { Mono, Shown } from "./shown.js";
 import { Input, Places, saysOnly } from "./tool.js";
 
-/** A longer change is shown whole when asked for, and allowed only then. */
+/** The user must expand a longer change before the card allows it. */
 const FIRST_LINES = 2_000;
 
 type Props = {
   approval: Approval;
   session: Session;
-  /** Why no answer can be given now. */
+  /** The reason why the card takes no answer now. */
   refusal: string | null;
 };
 
@@ -35,7 +35,7 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
       : session.send({ type: "deny", toolCallId, optionId: option.id, ...(reason.trim() ? { reason: reason.trim() } : {}) });
     if (!sent) return;
     setAnswered(true);
-    // An answer that was refused, or lost on its way, may be given again.
+    // The user may repeat an answer that was rejected or lost.
     setTimeout(() => setAnswered(false), 2_000);
   };
   const answers = answersOf(approval.options);
@@ -46,10 +46,10 @@ export function ApprovalCard({ approval, session, refusal }: Props) {
   const { report, onKeyDown } = useAnswerKeys(
     answers.map((given) => ({ key: given.key, refusal: refusalOf(given), give: () => answer(given.option) })),
   );
-  // Answers that last are about the same, which is shown once; where they are not, each one names its own.
+  // If all lasting answers have the same subject, the card shows it once; otherwise each answer names its own.
   const subjects = [...new Set(answers.filter(({ option }) => lasts(option)).map(({ about }) => about))];
   const about = subjects.length === 1 ? subjects[0]! : null;
-  // The command itself stands below, whole: the heading need not say it again.
+  // The card shows the whole command below, so the heading does not repeat it.
   const title = repeats(approval.title, approval.command) ? "Run this command?" : approval.title || approval.name;
   return (
     <article class="card approval" tabIndex={-1} aria-label={`Permission: ${visibleText(title)}`} onKeyDown={onKeyDown}>
@@ -102,7 +102,7 @@ function repeats(title: string, command: string | null): boolean {
   return title === command?.replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
-/** What it is about: the command, the change, or else the whole input; nothing of it is left out. */
+/** The subject of the request: the command, the change, or else the input, always complete. */
 function Subject({ approval, onWhole }: { approval: Approval; onWhole: (at: number, whole: boolean) => void }) {
   const { command, diffs, paths, locations, input, output } = approval;
   const places = [...locations, ...paths.filter((path) => !locations.some((place) => place.path === path)).map((path) => ({ path }))];
@@ -126,7 +126,7 @@ function Subject({ approval, onWhole }: { approval: Approval; onWhole: (at: numb
 type ButtonProps = { answer: Answer; short: boolean; able: boolean; onClick: () => void };
 
 function OptionButton({ answer: { option, key, label }, short, able, onClick }: ButtonProps) {
-  // What lasts is less at hand than what is for this once.
+  // Lasting answers are harder to reach than answers for this call only.
   const tone = `${allows(option) ? "allow" : "reject"}${lasts(option) ? " lasting" : ""}` as const;
   return (
     <AnswerButton tone={tone} letter={key} title={visibleText(option.name)} able={able} onClick={onClick}>
@@ -138,8 +138,8 @@ function OptionButton({ answer: { option, key, label }, short, able, onClick }: 
 type KeyedAnswer = { key: string; refusal: string | null; give: () => void };
 
 /**
- * Answers by a key while the card has the focus. A field in the card keeps its letters, and a key that means nothing, or
- * nothing now, is reported: the report is for the eye and for screen readers.
+ * Answers by a key while the card has the focus. A field in the card keeps its letters. A key without a meaning
+ * is reported, on the screen and to screen readers.
  */
 function useAnswerKeys(answers: KeyedAnswer[]): { report: string; onKeyDown: (event: KeyboardEvent) => void } {
   const [report, setReport] = useState("");
@@ -159,7 +159,7 @@ function useAnswerKeys(answers: KeyedAnswer[]): { report: string; onKeyDown: (ev
   return { report, onKeyDown };
 }
 
-/** What became of the last key, or else that there are keys. */
+/** The effect of the last key, or a hint that there are keys. */
 function KeyReport({ report }: { report: string }) {
   return (
     <p class="key-report" role="status" data-report={report !== ""}>

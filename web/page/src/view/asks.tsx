@@ -1,4 +1,4 @@
-// Owns the place above the prompt box where the agent asks: one open approval or question at a time, oldest first.
+// Owns the area above the prompt box where the agent asks: one open approval or question at a time, oldest first.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
@@ -43,7 +43,7 @@ export function Asks({ session }: { session: Session }) {
   );
 }
 
-/** Why no answer can be given now; null when one can. */
+/** The reason why no answer is possible now; null when one is. */
 function whyNot(session: Session, armed: boolean): string | null {
   const { heldBy } = session;
   if (heldBy !== null) return `${visibleText(heldBy)} controls this session.`;
@@ -51,7 +51,7 @@ function whyNot(session: Session, armed: boolean): string | null {
   return armed ? null : "The question has only just appeared. Press the key again.";
 }
 
-/** What is left until a question answers itself. */
+/** The time until a question answers itself. */
 export function Countdown({ deadline }: { deadline: number | null }) {
   const now = useNow(1_000, deadline !== null);
   if (deadline === null) return null;
@@ -69,7 +69,7 @@ function longTime(ms: number): string {
 }
 
 /**
- * Cards take no answer in the first moment after one came or went: a click or key that was meant for something else,
+ * Cards take no answer in the first moment after a card appears or disappears: a click or key for something else,
  * the second of a double click for instance, must not decide about a card that has just moved under it.
  */
 function useArmed(cards: string): boolean {
@@ -81,13 +81,13 @@ function useArmed(cards: string): boolean {
   return armed === cards;
 }
 
-/** A card that goes takes the focus with it: the next one gets it, not one of its buttons, or else the prompt box. */
+/** When a card with the focus disappears, the next card gets the focus (not one of its buttons), or else the prompt box. */
 function useFocusAfter(ids: string[]): void {
   const before = useRef(ids);
   useEffect(() => {
     const went = before.current.some((id) => !ids.includes(id));
     before.current = ids;
-    // On a phone the box would bring up the keyboard.
+    // On a phone, focus on the box would open the keyboard.
     if (!went || document.activeElement !== document.body || !matchMedia("(hover: hover)").matches) return;
     document.querySelector<HTMLElement>(ids.length > 0 ? ".asks .card" : ".prompt textarea")?.focus();
   }, [ids.join()]);

@@ -1,4 +1,4 @@
-// Owns showing a change to a file: the lines that come and go, with a little of what stays.
+// Owns the view of a change to a file: added and removed lines, with a little context.
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { diffLines, type DiffLine, type LineDiff } from "../text/diff.js";
 import { count } from "../text/say.js";
@@ -7,15 +7,15 @@ import type { FileDiff } from "../wire/types.js";
 import { memo } from "./memo.js";
 import { Shown } from "./shown.js";
 
-/** More lines than this are shown when asked for: they cost the page, and rarely help at first sight. */
+/** The user must expand more lines than this: they slow the page down and rarely help at first. */
 const FIRST_LINES = 400;
 
 type Props = {
   diff: FileDiff;
   first?: number;
-  /** Which one of several it is. */
+  /** The number of this change among several. */
   at?: number;
-  /** Told whether all of the change is there to be seen. */
+  /** Called with whether the whole change is visible. */
   onWhole?: (at: number, whole: boolean) => void;
 };
 

@@ -1,9 +1,9 @@
-// Owns what is unfolded. It outlives the rows, which leave the page when they leave the sight.
+// Owns the set of unfolded parts. It outlives the rows, which the list removes when they scroll out of sight.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "./icons.js";
 
-/** What a reader opened or closed, by name; everything else is as it comes. */
+/** The parts that the user opened or closed, by name; all others have their default state. */
 export class Folds {
   #open = new Map<string, boolean>();
 
@@ -22,7 +22,7 @@ type Props = {
   usually?: boolean;
   class?: string;
   head: ComponentChildren;
-  /** Made only when open. */
+  /** Rendered only when open. */
   children: () => ComponentChildren;
 };
 

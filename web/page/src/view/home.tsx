@@ -16,7 +16,7 @@ export function Home({ app }: { app: App }) {
   const [folder, setFolder] = useState(app.folder);
   const { sessions: rows = [], cwd = "", examples = [] } = app.sessions.state ?? {};
   const folders = [...new Set(rows.map((row) => row.cwd))].slice(0, 20);
-  // Where a keyboard is at hand, one can write at once; on a phone it would cover the page.
+  // Focuses the box if there is a keyboard; on a phone, the keyboard would cover the page.
   useEffect(() => {
     if (document.activeElement === document.body && matchMedia("(hover: hover)").matches) box.current?.focus();
   }, []);
@@ -83,7 +83,7 @@ export function Home({ app }: { app: App }) {
   );
 }
 
-/** Prompts to click: one that is picked is put into the box, to be sent as it is or changed. */
+/** Example prompts: a click puts one into the box, where the user may edit it. */
 export function Examples({ examples, onPick }: { examples: string[]; onPick: (example: string) => void }) {
   if (examples.length === 0) return null;
   return (

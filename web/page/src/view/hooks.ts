@@ -7,13 +7,13 @@ export function useTopics(source: Topics, ...topics: string[]): void {
   const [, again] = useReducer((n: number) => n + 1, 0);
   const seen = topics.map((topic) => source.version(topic)).join();
   useLayoutEffect(() => {
-    // Something may have changed between the rendering and this moment.
+    // A topic may have changed since the rendering.
     if (topics.map((topic) => source.version(topic)).join() !== seen) again(0);
     return source.on(topics, () => again(0));
   }, [source, topics.join()]);
 }
 
-/** The time, renewed so often while `active`. */
+/** The time, updated at this interval while `active`. */
 export function useNow(every: number, active = true): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -10,15 +10,15 @@ type Props = {
   estimate: number;
   label: string;
   row: (index: number) => ComponentChildren;
-  /** Where it begins; a list that begins at its end follows it as long as the reader stays there. */
+  /** The start position; a list that starts at its end follows it as long as the user stays there. */
   from: "start" | "end";
   handle?: { current: ListHandle | null };
-  /** Told when the reader arrives at the end or leaves it. */
+  /** Called when the user scrolls to the end or away from it. */
   onEnd?: (atEnd: boolean) => void;
   class?: string;
 };
 
-/** This near to the end is at the end. */
+/** A position this close to the end counts as the end. */
 const NEAR = 8;
 
 const sizeOf = ({ clientWidth, clientHeight }: Element): string => `${clientWidth} ${clientHeight}`;
@@ -32,7 +32,7 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     follow.current.on = on;
     onEnd?.(on);
   };
-  // Whatever is scrolled from here is noted, so that the event it causes is not taken for the reader's.
+  // Records each scroll from code, so that its event does not count as a scroll of the user.
   const note = () => {
     const element = scroller.current;
     if (element) Object.assign(follow.current, { top: element.scrollTop, height: element.scrollHeight, view: sizeOf(element) });
@@ -85,16 +85,16 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (!element || from !== "end") return;
     const { scrollTop, scrollHeight, clientHeight } = element;
     const last = follow.current;
-    // A list of another size is scrolled by the browser: the end is somewhere else then, and the reader did nothing.
+    // The browser scrolls a list that changes its size: the end moves although the user did nothing.
     const resized = sizeOf(element) !== last.view;
     const shorter = scrollHeight < last.height;
-    // Up, while nothing got shorter: that was the reader. Down to the end: so was that.
+    // A scroll up while nothing got shorter, or down to the end, is from the user.
     if (resized) again(0);
     else if (scrollTop < last.top && !shorter) setFollow(false);
     else if ((scrollTop > last.top || shorter) && scrollHeight - scrollTop - clientHeight <= NEAR) setFollow(true);
     note();
   };
-  // A wheel, a key or a finger says it before the first scroll event, which following would undo.
+  // A wheel, key or touch event precedes the first scroll event, which following the end would undo.
   const leave = () => {
     if (scroller.current && scroller.current.scrollTop > 0) setFollow(false);
   };
@@ -105,7 +105,7 @@ export function List({ count, estimate, label, row, from, handle, onEnd, class: 
     if (event.target !== event.currentTarget) return;
     if (["PageUp", "ArrowUp", "Home"].includes(event.key)) leave();
     if (event.key === "End" && from === "end") {
-      // The end may move on while one scrolls to it.
+      // The end may move while the list scrolls to it.
       event.preventDefault();
       setFollow(true);
       again(0);

@@ -1,4 +1,4 @@
-// Owns turning read Markdown into elements: from tokens only, never from markup, and nothing is loaded.
+// Turns parsed Markdown into elements: from tokens only, never from markup, and without loading anything.
 import type { Token, Tokens } from "marked";
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -45,7 +45,7 @@ function blockOf(token: Token): ComponentChildren {
     case "table":
       return tableOf(token as Tokens.Table);
     default:
-      // HTML among the rest: what was written is shown, and does nothing.
+      // HTML and other tokens: shows the source text.
       return (
         <p class="plain">
           <Shown text={token.raw} as="prose" />
@@ -55,7 +55,7 @@ function blockOf(token: Token): ComponentChildren {
 }
 
 function Heading({ depth, children }: { depth: number; children: ComponentChildren }) {
-  // The page has its own first two levels.
+  // The page itself uses the first two levels of headings.
   const Tag = `h${Math.min(depth + 2, 6)}` as "h3";
   return <Tag dir="auto">{children}</Tag>;
 }
@@ -112,7 +112,7 @@ function inline(tokens: Token[] | undefined): ComponentChildren {
       case "link":
         return linkOf((token as Tokens.Link).href, token.raw, inline(token.tokens));
       case "image":
-        // An image would tell its server who reads this, so it is only a link.
+        // Loading an image would reveal the user to its server, so it is only a link.
         return linkOf((token as Tokens.Image).href, token.raw, <>image: {prose((token as Tokens.Image).text || "untitled")}</>);
       default:
         return <Shown text={token.raw} as="prose" />;

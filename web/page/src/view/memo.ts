@@ -1,4 +1,4 @@
-// Owns `memo`: a component that renders again only when one of its properties is another.
+// Owns `memo`: a component that renders again only when one of its properties changes.
 import { Component, createElement, type ComponentType, type FunctionComponent } from "preact";
 
 export function memo<P extends object>(render: FunctionComponent<P>): ComponentType<P> {

@@ -1,4 +1,4 @@
-// Owns one message of the transcript: who spoke, the thought, the words, the calls and the quiet lines between them.
+// Owns one message of the transcript: the author, the thought, the text, the calls and the notes between them.
 import { BlockCache } from "../text/markdown.js";
 import { clock, fullTime } from "../text/say.js";
 import { isPage } from "../wire/kept.js";
@@ -10,19 +10,19 @@ import { Mono, Shown } from "./shown.js";
 import { ToolView } from "./tool.js";
 
 const cache = new BlockCache();
-/** In a longer text the browser leaves out the blocks that are not in sight. */
+/** In a longer text the browser does not render blocks that are out of sight. */
 const MANY = 40;
 
 type Props = {
   message: Message;
-  /** A message is changed in place: only its version says whether it is another. */
+  /** A message changes in place: only its version shows whether it changed. */
   version: number;
-  /** The first of a row of messages of one speaker, which is named there. */
+  /** Whether this is the first of several messages by one author; it shows the author's name. */
   first: boolean;
   agent: string;
   sessionId: string;
   folds: Folds;
-  /** Null when it may not be taken back from here. */
+  /** Null when this page may not withdraw the message. */
   withdraw: ((id: string) => void) | null;
   flash: boolean;
 };
@@ -97,14 +97,14 @@ function Time({ at }: { at: number }) {
   return <time title={fullTime(at)} dateTime={new Date(at).toISOString()}>{clock(at)}</time>;
 }
 
-/** Calls and quiet lines in the order they came. */
+/** Calls and notes in order of arrival. */
 function Between({ calls, notes, folds, sessionId }: { calls: ToolCall[]; notes: Note[]; folds: Folds; sessionId: string }) {
   if (calls.length === 0 && notes.length === 0) return null;
   const rows = [
     ...calls.map((call) => ({ at: call.at, view: <ToolView key={call.id} call={call} folds={folds} sessionId={sessionId} /> })),
     ...notes.map((note, at) => ({ at: note.at, view: <NoteView key={`note-${at}`} note={note} /> })),
   ];
-  // Sorting is stable: what came at the same time stays as it was.
+  // Sorting is stable: items with the same time keep their order.
   return <div class="between">{rows.sort((a, b) => a.at - b.at).map(({ view }) => view)}</div>;
 }
 
@@ -119,7 +119,7 @@ function NoteView({ note }: { note: Note }) {
   );
 }
 
-/** The first line of a text, and what follows it. */
+/** The first line of a text, and the rest. */
 function atFirstBreak(text: string): [string, string] {
   const at = text.indexOf("\n");
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];

@@ -1,4 +1,4 @@
-// Owns the layout: sessions, the session in the middle, details; drawers where there is no room.
+// Owns the layout: sessions, the session in the middle, details; drawers on narrow screens.
 import { useEffect } from "preact/hooks";
 import type { App } from "../app.js";
 import { visibleText } from "../text/visible.js";
@@ -19,14 +19,14 @@ export function Page({ app }: { app: App }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || app.drawer === null) return;
-      // The drawer is what is open: the same key must not stop the agent as well.
+      // The key closes the drawer; it must not stop the agent as well.
       event.stopPropagation();
       app.setDrawer(null);
     };
     window.addEventListener("keydown", onKey, true);
     return () => window.removeEventListener("keydown", onKey, true);
   }, [app]);
-  // The keyboard goes where the eye goes.
+  // Moves the focus into the opened drawer.
   useEffect(() => {
     if (app.drawer === null) return;
     const drawer = document.querySelector(app.drawer === "sessions" ? ".side" : ".details");
@@ -69,7 +69,7 @@ function Open({ app, session }: { app: App; session: Session }) {
   );
 }
 
-/** Escape stops what runs, wherever the focus is in the session; what is open, or being written in a field, goes first. */
+/** Escape stops the run, wherever the focus is in the session, unless a menu, a dialog, a select or a search field uses it. */
 function useEscape(session: Session): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -85,7 +85,7 @@ function useEscape(session: Session): void {
   }, [session]);
 }
 
-/** The window's title says from afar whether somebody is waited for. */
+/** Shows in the window's title whether the agent waits for a person. */
 function useTitle(session: Session): void {
   useTopics(session.doc, "status", "approvals", "questions", "session");
   const { state } = session;

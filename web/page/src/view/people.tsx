@@ -1,4 +1,4 @@
-// Owns who is attached to a session and who controls it, with taking over and handing back.
+// Owns the list of attached clients and the controller of a session, with buttons to take and release control.
 import type { Session } from "../wire/session.js";
 import { Part } from "./details.js";
 import { useTopics } from "./hooks.js";

@@ -12,18 +12,18 @@ import { Shown } from "./shown.js";
 export function PromptBox({ session }: { session: Session }) {
   useTopics(session.doc, "status", "session", "controller", "draft", "link");
   const box = useRef<HTMLTextAreaElement>(null);
-  // What was written before there was a session is sent as its first prompt.
+  // Sends the text from before the session existed as its first prompt.
   const [text, setText] = useState(() => (session.id === null ? "" : readDraft(session.id)));
   const [menuClosed, setMenuClosed] = useState(false);
   const [picked, setPicked] = useState(0);
   const state = session.state;
 
-  // Words that did not arrive come back as a draft.
+  // Text that did not arrive becomes a draft again.
   const drafts = session.doc.version("draft");
   useEffect(() => {
     if (drafts > 0) setText(readDraft(session.id));
   }, [drafts]);
-  // Where a keyboard is at hand, one can write at once; on a phone it would cover the page.
+  // Focuses the box if there is a keyboard; on a phone, the keyboard would cover the page.
   useEffect(() => {
     if (state !== null && document.activeElement === document.body && matchMedia("(hover: hover)").matches) box.current?.focus();
   }, [state === null]);
@@ -56,7 +56,7 @@ export function PromptBox({ session }: { session: Session }) {
     else if (act === "close-menu") setMenuClosed(true);
     else if (act === "pick") {
       const command = menu[picked] ?? menu[0]!;
-      // A name that is written out needs no picking.
+      // A complete name needs no selection.
       if (event.key === "Enter" && text === `/${command.name}`) send("submit");
       else pick(command);
     }

@@ -1,4 +1,4 @@
-// Owns the card with a question to a person: a choice, free text, an approval, or something handed over.
+// Owns the card with a question to a person: a choice, free text, an approval, or a handoff.
 import { useState } from "preact/hooks";
 import { visibleText } from "../text/visible.js";
 import type { Session } from "../wire/session.js";

@@ -53,7 +53,7 @@ function Choice({ name, hint, value, choices, locked, onChoose }: Props) {
         onChange={(event) => {
           const select = event.currentTarget;
           const chosen = select.value;
-          // The server's word counts: until it comes, the old value stands.
+          // The server decides: the old value is shown until its answer arrives.
           select.value = value;
           onChoose(chosen);
         }}

@@ -1,4 +1,4 @@
-// Owns showing text that others wrote: always as text, with marks where characters would act or hide.
+// Shows text of agents, tools and other users: always as text, with marks for characters that would act or hide.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { memo } from "./memo.js";
 import { visible, type Reading } from "../text/visible.js";
@@ -15,10 +15,10 @@ export const Shown = memo(function Shown({ text, as }: { text: string; as: Readi
   );
 });
 
-/** This near to the end is at the end. */
+/** A position this close to the end counts as the end. */
 const NEAR = 8;
 
-/** Text in lines, whole, wrapped, in a fixed width. One that `follows` stays at its end until the reader scrolls up. */
+/** Complete text in wrapped lines, in a fixed-width font. With `follows` it stays at its end until the user scrolls up. */
 export function Mono({ text, class: name, follows = false }: { text: string; class?: string; follows?: boolean }) {
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);

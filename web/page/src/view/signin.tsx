@@ -1,4 +1,4 @@
-// Owns the sign-in form, for whoever comes without a cookie and without a fresh code.
+// Owns the sign-in form, for users without a cookie and without a fresh code.
 import { useState } from "preact/hooks";
 import type { App } from "../app.js";
 

@@ -1,4 +1,4 @@
-// Owns the timeline tab: everything that happened, in order, searched and filtered, with the way to the message.
+// Owns the timeline tab: all events in order, with a search, a filter and links to the messages.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app.js";
 import { clock, count, fullTime } from "../text/say.js";
@@ -14,7 +14,7 @@ const KINDS: TimelineKind[] = [
   "prompt", "text", "thought", "tool", "permission", "question", "plan", "worker", "skill", "reminder", "control", "client",
   "setting", "session", "other",
 ];
-/** The tail is fetched at most so often. */
+/** The shortest interval between two fetches of the tail. */
 const REFRESH = 1_000;
 
 export function Timeline({ app, session }: { app: App; session: Session }) {
@@ -79,7 +79,7 @@ const Row = memo(function Row({ row, onJump }: RowProps) {
   );
 });
 
-/** The value once it stood still for so long. */
+/** The value after it has not changed for this time. */
 function useSettled<T>(value: T, after: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -92,7 +92,7 @@ function useSettled<T>(value: T, after: number): T {
 
 const WATCHED = ["messages", "status", "plan", "workers", "skills", "usage", "approvals", "questions", "clients", "controller", "session", "*"];
 
-/** Calls `refresh` when the document changed, and not more often than it may. */
+/** Calls `refresh` when the document changes, at most once per interval. */
 function useTail(session: Session, refresh: () => void, deps: unknown[]): void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Owns one tool call in the transcript: a line that says what it is, and its input, changes and output below.
+// Owns one tool call in the transcript: a line with its title, and its input, changes and output below.
 import { useMemo, useState } from "preact/hooks";
 import { diffLines } from "../text/diff.js";
 import { duration } from "../text/say.js";
@@ -13,7 +13,7 @@ import { Mono, Shown } from "./shown.js";
 const SMALL_CHANGE = 24;
 
 export function ToolView({ call, folds, sessionId }: { call: ToolCall; folds: Folds; sessionId: string }) {
-  // Calls are changed in place, so the lengths say whether a change grew.
+  // Calls change in place, so the lengths show whether a change grew.
   const lengths = call.diffs.map((diff) => diff.newText.length).join();
   const sums = useMemo(() => call.diffs.map((diff) => diffLines(diff.oldText, diff.newText)), [call.diffs, lengths]);
   const changed = sums.reduce((sum, diff) => sum + diff.added + diff.removed, 0);
@@ -48,7 +48,7 @@ export function ToolView({ call, folds, sessionId }: { call: ToolCall; folds: Fo
   );
 }
 
-/** A command shows what it prints while it runs, and afterwards where it failed. */
+/** A command shows its output while it runs, and after that only if it failed. */
 function showsItsOutput({ kind, status, output }: ToolCall): boolean {
   return kind === "execute" && status !== "complete" && output !== "";
 }
@@ -111,7 +111,7 @@ function onlyThePath(input: Json): boolean {
   return input !== null && typeof input === "object" && !Array.isArray(input) && Object.keys(input).every((key) => key === "path");
 }
 
-/** An input that says no more than a command that is shown already. */
+/** An input that only repeats the command that is already shown. */
 export function saysOnly(input: Json, command: string | null): boolean {
   if (input === null || typeof input !== "object" || Array.isArray(input)) return input === command;
   return Object.entries(input).every(([key, value]) => key === "command" && value === command);

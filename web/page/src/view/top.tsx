@@ -1,4 +1,4 @@
-// Owns the head of a session: title, status and tabs; and the banners below it, which say what is wrong.
+// Owns the head of a session: title, status and tabs; and the banners below it, which report problems.
 import { useState } from "preact/hooks";
 import type { App } from "../app.js";
 import { duration } from "../text/say.js";

@@ -1,4 +1,4 @@
-// Owns the transcript: the messages as a list that follows its end, and the way back to it.
+// Owns the transcript: the messages as a list that follows its end, and a button to return to the end.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app.js";
 import { writeDraft } from "../wire/kept.js";
@@ -22,7 +22,7 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
   const state = session.state;
   const messages = state?.messages ?? [];
 
-  // Whoever sends something wants to see it, and what comes of it.
+  // After sending a message, the user wants to see it and the answer.
   const said = session.doc.version("said");
   useEffect(() => {
     if (said > 0) list.current?.end();
@@ -71,7 +71,7 @@ export function Transcript({ app, session }: { app: App; session: Session }) {
   );
 }
 
-/** A session in which nothing was said: where it works, and examples for the box below. */
+/** A session without messages: its folder, and examples for the box below. */
 function Beginning({ app, session }: { app: App; session: Session }) {
   useTopics(app.sessions.doc, "examples");
   const pick = (example: string) => {
@@ -88,7 +88,7 @@ function Beginning({ app, session }: { app: App; session: Session }) {
   );
 }
 
-/** One function a session, so that rows see the same one each time. */
+/** One function per session, so that rows get the same one each time. */
 const withdrawals = new WeakMap<Session, (id: string) => void>();
 function withdrawal(session: Session): (id: string) => void {
   let known = withdrawals.get(session);
@@ -99,7 +99,7 @@ function withdrawal(session: Session): (id: string) => void {
   return known;
 }
 
-/** The message of that very time, or the last one that had begun by then. */
+/** The message with exactly that time, or the last one that began before it. */
 export function messageAt(messages: Message[], at: number): number {
   let found = 0;
   for (let i = 0; i < messages.length; i++) {

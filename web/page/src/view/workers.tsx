@@ -1,4 +1,4 @@
-// Owns the tree of workers. One that is unfolded is watched in its own session, and no longer when it is folded again.
+// Owns the tree of workers. The page observes the session of a worker while the worker is unfolded.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { duration } from "../text/say.js";
 import { Session } from "../wire/session.js";
@@ -12,7 +12,7 @@ const WORDS: Record<WorkerStatus, string> = {
   stopped: "stopped", cancelled: "cancelled",
 };
 
-/** `path` holds the sessions above, so that a circle in hostile data ends. */
+/** `path` has the parent sessions, so that a cycle in hostile data ends. */
 export function Workers({ workers, path }: { workers: Worker[]; path: string[] }) {
   return (
     <ul class="workers">

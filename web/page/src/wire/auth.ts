@@ -1,4 +1,4 @@
-// Owns signing in and out: the code of the printed address, a token, and the question who one is.
+// Owns signing in and out: the code of the printed address, a token, and the check who is signed in.
 
 export type Who =
   | { kind: "in"; principal: string }
@@ -40,7 +40,7 @@ export async function signOut(): Promise<void> {
   await fetch(here("logout"), { method: "POST" }).catch(() => undefined);
 }
 
-/** Takes a one-time code out of the address, so that it is neither shown nor kept in the history. */
+/** Removes a one-time code from the address, so that it is neither visible nor stored in the history. */
 export function takeCode(): string | null {
   const match = /^#code=([^&]+)/.exec(location.hash);
   if (!match) return null;

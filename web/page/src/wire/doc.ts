@@ -1,4 +1,4 @@
-// Owns a live copy of a document: folds frames into it in place, counts versions, and tells listeners once a frame.
+// Owns a live copy of a document: folds frames into it in place, counts versions, and notifies listeners once a frame.
 import { fold, type Root } from "./fold.js";
 import type { Json, Op } from "./types.js";
 
@@ -13,12 +13,12 @@ export const nextFrame: Schedule = (run) => {
     clearTimeout(timer);
     run();
   };
-  // A hidden page gets no animation frames, yet its title should say that somebody is waited for.
+  // A hidden page gets no animation frames, but its title must still show that the agent waits for a person.
   const timer = setTimeout(once, 250);
   if (!document.hidden) requestAnimationFrame(once);
 };
 
-/** Topics that change, and those who want to know; everything that changed within a frame is told once. */
+/** Topics and their listeners; all changes within a frame cause one notification. */
 export class Topics {
   #listeners = new Map<string, Set<() => void>>();
   #dirty = new Set<string>();
@@ -85,7 +85,7 @@ export class Doc<T> extends Topics {
     this.touch("*");
   }
 
-  /** Throws `Misfit`, and has changed nothing then. */
+  /** Throws `Misfit` without changing anything. */
   apply(ops: Op[]): void {
     fold(this.#root, ops, (path) => this.#touched(path));
   }

@@ -1,4 +1,4 @@
-// Owns a document that is kept fresh over a socket: frames in, a folded copy out; a misfit asks for a fresh one.
+// Owns a document that a socket keeps current: frames in, a folded copy out; after a misfit it requests a new one.
 import { Doc, type Schedule } from "./doc.js";
 import { Misfit } from "./fold.js";
 import { Link, type LinkOptions, type Verdict } from "./link.js";
@@ -39,11 +39,11 @@ export class Feed<T> {
     return this.doc.state;
   }
 
-  /** After a `state` frame was taken over. */
+  /** After a `state` frame was applied. */
   protected replaced(): void {}
   /** After a delta was folded. */
   protected changed(): void {}
-  /** The server refused something that this socket sent. */
+  /** The server rejected a message of this socket. */
   protected refused(_message: string): void {}
 
   #frame(text: string): void {

@@ -1,7 +1,7 @@
-// Owns the fold: applies a delta to a document in place, whole or not at all, and says what it touched.
+// Owns the fold: applies a delta to a document in place, completely or not at all, and reports the changed topics.
 import type { Json, Op } from "./types.js";
 
-/** An operation that does not fit the document: the copy here is not the server's any more. */
+/** An operation that does not fit the document: this copy differs from the server's. */
 export class Misfit extends Error {
   constructor(op: unknown, why: string) {
     super(`operation does not fit the document: ${why}: ${JSON.stringify(op)?.slice(0, 200) ?? "nothing"}`);
@@ -41,7 +41,7 @@ function apply(root: Root, op: Op, undo: Undo[]): void {
   for (const part of path) {
     let next: Json | undefined = read(at, key);
     if (next === undefined && op.type === "set" && at !== root) {
-      // A missing object on the way is made, as the library of the contract does; never an array.
+      // Creates missing objects on the path, as the library of the contract does; never an array.
       next = {};
       write(at, key, next, undo);
     }

@@ -1,4 +1,4 @@
-// Owns what the browser keeps: the tab's name, drafts, the theme. Storage may be forbidden; then nothing is kept.
+// Owns the data in the browser's storage: the tab's name, drafts, the theme. If storage is forbidden, nothing is stored.
 
 function storage(kind: "localStorage" | "sessionStorage"): Storage | null {
   try {
@@ -34,8 +34,8 @@ export function freshName(): string {
 }
 
 /**
- * Whether a client's name is one that a tab gave itself. A session is shown to one principal only, so whatever such a
- * client sent, the person at this page sent: from this tab, before a reload, or from another browser.
+ * Whether a client's name is one that a tab chose. Only one principal can see a session, so the user of this page sent
+ * all messages of such a client: from this tab, before a reload, or from another browser.
  */
 export const isPage = (name: string): boolean => /^web-[0-9a-f]{8}$/.test(name);
 
@@ -55,8 +55,8 @@ export function renameClient(): string {
 
 /**
  * A duplicated tab begins with a copy of the other's name. The older tab answers a newcomer that has its name, and the
- * newcomer calls `onTwin` to take another. A reloaded tab hears nothing: the page that had the name is gone.
- * Resolves when an answer has come, or would have come by now.
+ * newcomer calls `onTwin` to take another. A reloaded tab gets no answer: the page that had the name no longer exists.
+ * Resolves when an answer has arrived, or after the time for one.
  */
 export function watchForTwin(name: () => string, onTwin: () => void): Promise<void> {
   if (typeof BroadcastChannel === "undefined") return Promise.resolve();
@@ -77,7 +77,7 @@ export function watchForTwin(name: () => string, onTwin: () => void): Promise<vo
   return settled;
 }
 
-/** Tells this browser's other tabs that it is signed out; returns how. They would keep their sockets otherwise. */
+/** Returns a function that signs out this browser's other tabs, which would otherwise keep their sockets. */
 export function watchForSignOut(onSignedOut: () => void): () => void {
   if (typeof BroadcastChannel === "undefined") return () => {};
   const channel = new BroadcastChannel("harn.signed-out");

@@ -1,4 +1,4 @@
-// Owns one WebSocket that comes back: backoff, reasons, and nothing of what the frames mean.
+// Owns one WebSocket that reconnects: backoff and reasons. It does not interpret frames.
 
 export type LinkState =
   | { kind: "connecting"; since: number | null }
@@ -7,7 +7,7 @@ export type LinkState =
   | { kind: "refused"; why: string }
   | { kind: "closed" };
 
-/** What a failed handshake meant; a browser does not say, so the page asks in another way. */
+/** The reason of a failed handshake; a browser does not report it, so the page finds it out in another way. */
 export type Verdict = { kind: "retry"; reached: boolean } | { kind: "refused"; why: string };
 
 export type SocketLike = Pick<WebSocket, "send" | "close" | "readyState"> & {
@@ -29,7 +29,7 @@ const LONGEST_WAIT = 10_000;
 /** A connection that lasted this long was a good one: the next wait starts small again. */
 const GOOD_AFTER = 3_000;
 const HANDSHAKE_LIMIT = 10_000;
-/** So often a server may be there and refuse without a reason; then it is for the reader to try again. */
+/** How often a server may reject without a reason before the user must retry by hand. */
 const MOST_UNEXPLAINED = 3;
 const UNEXPLAINED = "The server rejects this connection without a reason.";
 const OPEN = 1;
@@ -67,14 +67,14 @@ export class Link {
     this.#enter({ kind: "closed" });
   }
 
-  /** Tries again now, whatever the wait. */
+  /** Retries now, without waiting. */
   retry(): void {
     if (this.#state.kind === "open" || this.#state.kind === "connecting") return;
     if (this.#state.kind === "refused") this.#failures = this.#unexplained = 0;
     this.#open();
   }
 
-  /** Gives this connection up for a new one, which begins with a fresh state. */
+  /** Replaces this connection with a new one, which begins with a fresh state. */
   drop(): void {
     this.#abandon();
     this.#away();

@@ -6,7 +6,7 @@ type Waiting = { text: string; from: number };
 export class Outbox {
   #waiting: Waiting[] = [];
 
-  /** A prompt that went out while the document had `count` messages. */
+  /** Adds a prompt that was sent while the document had `count` messages. */
   sent(text: string, count: number): void {
     this.#waiting.push({ text: text.trim(), from: count });
   }
@@ -15,7 +15,7 @@ export class Outbox {
     return this.#waiting.length === 0;
   }
 
-  /** Forgets the prompts that the document shows; each message stands for one prompt. */
+  /** Removes the prompts that the document shows; each message matches one prompt. */
   confirm(messages: Message[]): void {
     const used = new Set<number>();
     this.#waiting = this.#waiting.filter(({ text, from }) => {
@@ -29,7 +29,7 @@ export class Outbox {
     });
   }
 
-  /** Takes what was not confirmed: the server refused it, or the connection went before it arrived. */
+  /** Takes the unconfirmed prompts: the server rejected them, or the connection ended before they arrived. */
   take(): string[] {
     const lost = this.#waiting.map(({ text }) => text);
     this.#waiting = [];

@@ -1,4 +1,4 @@
-// Owns one attached session: what may be sent, what became of it, and the words when it may not.
+// Owns one attached session: the commands it may send, their outcomes, and the messages when it may not send them.
 import { Feed, socketUrl, type FeedSetup } from "./feed.js";
 import type { Verdict } from "./link.js";
 import { Outbox } from "./outbox.js";
@@ -8,14 +8,14 @@ import type { Command, HarnessState } from "./types.js";
 export type Notice = { id: number; text: string };
 
 export type SessionSetup = Omit<FeedSetup, "onHandshakeFailed"> & {
-  /** Null makes a new session. */
+  /** Null creates a new session. */
   id: string | null;
   cwd?: string | null;
   /** The name to attach under; null only watches. */
   client: string | null;
   onHandshakeFailed?: (attempt: Attempt) => Promise<Verdict>;
   onId?: (id: string) => void;
-  /** Prompts that did not arrive: they go back where they were written. */
+  /** Prompts that did not arrive: they return to the prompt box. */
   onLost?: (texts: string[]) => void;
 };
 
@@ -53,13 +53,13 @@ export class Session extends Feed<HarnessState> {
     });
   }
 
-  /** Somebody else's name while they control the session. */
+  /** The name of the controller while another client controls the session. */
   get heldBy(): string | null {
     const controller = this.state?.controller ?? null;
     return controller === this.client ? null : controller;
   }
 
-  /** False when it was not sent; a notice says why. */
+  /** False when it was not sent; a notice shows the reason. */
   send(command: Command): boolean {
     const { state } = this;
     if (this.link.state.kind !== "open") return this.#unsent("there is no connection to the server.");
@@ -73,7 +73,7 @@ export class Session extends Feed<HarnessState> {
   }
 
   notify(text: string): void {
-    // The same words twice say no more than once.
+    // Does not show the same notice twice.
     const others = this.notices.filter((notice) => notice.text !== text);
     const id = this.#nextNotice++;
     this.notices = [...others, { id, text }].slice(-3);
@@ -107,7 +107,7 @@ export class Session extends Feed<HarnessState> {
     this.#giveBack();
   }
 
-  /** The topic `said` is for whoever shows the messages: one that was sent from here is to be seen. */
+  /** Notifies the topic `said`, so that the transcript scrolls to a message sent from this page. */
   #said(text: string, { messages }: HarnessState): void {
     this.outbox.sent(text, messages.length);
     this.doc.touch("said");

@@ -1,16 +1,16 @@
-// Owns the rows of the timeline: fetched a page at a time, and their end fetched anew when the session went on.
+// Owns the rows of the timeline: fetched a page at a time; their end is fetched again when the session continues.
 import { Topics } from "./doc.js";
 import type { TimelinePage, TimelineRow } from "./types.js";
 
 const PAGE = 1_000;
-/** So many pages come by themselves; the rest when asked for. */
+/** The number of pages that load automatically; the user requests the rest. */
 const PAGES = 20;
 
 export class TimelineRows extends Topics {
   rows: TimelineRow[] = [];
   error: string | null = null;
   loading = false;
-  /** Where there is more that was not fetched yet. */
+  /** The position of the next rows that are not fetched yet. */
   next: number | null = null;
   #last = 0;
   #run = 0;
@@ -20,7 +20,7 @@ export class TimelineRows extends Topics {
     super();
   }
 
-  /** Begins anew, with only the rows that hold the text. */
+  /** Starts again, with only the rows that contain the text. */
   async search(q: string): Promise<void> {
     const run = ++this.#run;
     this.rows = [];
@@ -32,7 +32,7 @@ export class TimelineRows extends Topics {
     if (this.next !== null) await this.#pages(this.#run, this.next, q, PAGES);
   }
 
-  /** What came since. The last row may have grown, so it is fetched again, whole. */
+  /** Fetches the new rows. The last row may have grown, so it is fetched again. */
   async refresh(q: string): Promise<void> {
     if (this.loading || this.next !== null) {
       this.#again = true;

@@ -1,13 +1,13 @@
-// Owns finding out why a handshake failed. A browser does not tell, so the page asks in other ways.
+// Finds out why a handshake failed. A browser does not report it, so the page sends other requests.
 import { whoAmI } from "./auth.js";
 import type { Verdict } from "./link.js";
 
 export type Attempt = {
-  /** The address that was refused. */
+  /** The address that the server rejected. */
   url: string;
-  /** The session it was for; null where there was none yet. */
+  /** The session of the socket; null for a new session. */
   id: string | null;
-  /** The folder that a new session was to have. */
+  /** The folder for a new session. */
   cwd: string | null;
 };
 
@@ -20,7 +20,7 @@ export async function verdictOn({ url, id, cwd }: Attempt): Promise<Verdict | { 
   const who = await whoAmI();
   if (who.kind === "out") return { kind: "signed out" };
   if (who.kind === "unreachable") return { kind: "retry", reached: false };
-  // The same question without the upgrade: who is refused for the address itself hears why.
+  // The same request without the upgrade: if the address itself is wrong, the answer has the reason.
   const asked = await ask(url.replace(/^ws/, "http"), [ONLY_THE_UPGRADE]);
   if (asked !== null) return asked;
   if (id !== null) {
@@ -35,12 +35,12 @@ export async function verdictOn({ url, id, cwd }: Attempt): Promise<Verdict | { 
   return { kind: "retry", reached: true };
 }
 
-/** Null when the answer is good, or one of those that were expected. */
+/** Null when the answer is a success, or one of the expected statuses. */
 async function ask(url: string, expected: number[]): Promise<Verdict | null> {
   const response = await fetch(url, { cache: "no-store" }).catch(() => null);
   if (response === null) return { kind: "retry", reached: false };
   if (response.ok || expected.includes(response.status)) return null;
-  // The server itself, or what stands before it, is not well: that may pass.
+  // The server or a proxy before it has an error, which may be temporary.
   if (response.status >= 500) return { kind: "retry", reached: true };
   return { kind: "refused", why: `The server refuses: ${await wordsOf(response)}` };
 }
@@ -52,7 +52,7 @@ async function wordsOf(response: Response): Promise<string> {
     const { error } = JSON.parse(text) as { error?: unknown };
     if (typeof error === "string") words = error;
   } catch {
-    // Words without a wrapping are words, too.
+    // A body that is not JSON is shown as text.
   }
   words = words.trim().slice(0, LONGEST_WORDS);
   return words === "" ? `it answered ${response.status}.` : words;
