@@ -163,7 +163,10 @@ mod tests {
         symlink("/etc/hostname", folder.join("link.txt")).unwrap();
         assert!(outputs.read(&folder.join("link.txt")).await.is_err());
         let missing = outputs.read(&folder.join("none.txt")).await.unwrap_err();
-        assert!(missing.message.contains("no command stored an output"), "{missing}");
+        assert!(
+            missing.message.contains("no command stored an output"),
+            "{missing}"
+        );
     }
 
     #[test]

@@ -94,7 +94,10 @@ async fn call_fails_with_the_message_of_the_server() {
     assert!(error.message.contains("not a tool result"), "{error}");
 
     let error = servers.call("mcp__s__none", json!({})).await.unwrap_err();
-    assert!(error.message.contains("unknown tool `mcp__s__none`"), "{error}");
+    assert!(
+        error.message.contains("unknown tool `mcp__s__none`"),
+        "{error}"
+    );
     let error = servers.call("mcp__s__t", json!([1])).await.unwrap_err();
     assert_eq!(error.category, ErrorCategory::SchemaValidation);
 }
