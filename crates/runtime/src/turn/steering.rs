@@ -232,11 +232,11 @@ impl TurnContext {
     /// async fn turn(cx: &mut TurnContext) -> Result<StopReason, AgentError> {
     ///     let mut history = vec![cx.prompt_text()];
     ///     loop {
-    ///         // Before the model is asked: what came since the last time.
+    ///         // Messages that arrived since the last request to the model.
     ///         let came = cx.seam(Seam::TurnStart).await?;
     ///         history.extend(came.iter().map(|item| item.text()));
     ///         let Some(call) = model(&mut history).await else {
-    ///             // Nothing left to do, unless somebody said something meanwhile.
+    ///             // The turn ends unless a message has arrived since.
     ///             let came = cx.seam(Seam::TurnEnd).await?;
     ///             if came.is_empty() {
     ///                 return Ok(StopReason::EndTurn);

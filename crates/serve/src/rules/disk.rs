@@ -20,7 +20,7 @@ pub(super) const LARGEST: u64 = 1024 * 1024;
 pub(super) enum LinkPolicy {
     /// The person who named the file may have named a link.
     Follow,
-    /// A link could lead to a file that somebody else controls.
+    /// A link could lead to a file that another user controls.
     Refuse,
 }
 

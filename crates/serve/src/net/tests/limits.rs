@@ -61,7 +61,9 @@ async fn rejected_websocket_is_closed_although_it_does_not_read() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, gone).await.expect("it no longer exists");
+    timeout(PATIENCE, gone)
+        .await
+        .expect("the server frees the connection in time");
 }
 
 #[tokio::test]
