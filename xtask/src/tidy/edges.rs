@@ -20,9 +20,10 @@ const ROOMS: &[(&str, May)] = &[
         "harn-runtime",
         May::Use(&["harn-model", "harn-policy", "harn-journal"]),
     ),
+    ("harn-sandbox", May::Use(&[])),
     (
         "harn-tools",
-        May::Use(&["harn-model", "harn-policy", "harn-runtime"]),
+        May::Use(&["harn-model", "harn-policy", "harn-runtime", "harn-sandbox"]),
     ),
     (
         "harn-engines",
@@ -63,6 +64,7 @@ const ROOMS: &[(&str, May)] = &[
             "harn-policy",
             "harn-journal",
             "harn-runtime",
+            "harn-sandbox",
             "harn-tools",
             "harn-engines",
             "harn-lines",
