@@ -3,18 +3,26 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fmt::Display,
+    io::{self, Write as _},
+    os::fd::{AsRawFd, RawFd},
     path::PathBuf,
+    process::id,
     sync::{Arc, OnceLock},
 };
 
-use crate::{Confinement, SandboxSupport};
+use serde::{Deserialize, Serialize};
+
+use crate::{Confinement, SandboxSupport, system};
 
 /// The exit code of the helper if it could not build the sandbox; the command has not run then. The last line of
 /// stderr begins with `sandbox: ` and has the reason.
 pub const SETUP_FAILED: u8 = 125;
 
-/// The hidden first argument.
-const WORD: &str = "sandbox-helper";
+/// The hidden first arguments: a command in the sandbox, and the two questions of the probe.
+pub(crate) const WORD: &str = "sandbox-helper";
+pub(crate) const FEATURES: &str = "sandbox-features";
+pub(crate) const ANSWER: &str = "sandbox-answer";
 
 /// Runs the helper if the command line of this process asks for it, and returns the exit code for this process.
 ///
@@ -23,14 +31,15 @@ const WORD: &str = "sandbox-helper";
 #[must_use]
 pub fn dispatch() -> Option<u8> {
     let mut args = env::args_os().skip(1);
-    (args.next()? == WORD).then_some(SETUP_FAILED)
+    let word = args.next()?;
+    system::run_stage(word.to_str()?, args)
 }
 
 /// Starts commands through a program that calls [`dispatch`]. Clones share what is known of the system.
 #[derive(Clone, Debug)]
 pub struct SandboxHelper {
     program: PathBuf,
-    support: Arc<OnceLock<SandboxSupport>>,
+    report: Arc<OnceLock<SystemReport>>,
 }
 
 /// A command line that starts a command in the sandbox. Environment, working directory, pipes and process group are
@@ -60,14 +69,18 @@ impl SandboxHelper {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
-            support: Arc::default(),
+            report: Arc::default(),
         }
     }
 
-    /// Returns what this system provides. The first call starts the helper and waits for at most five seconds.
+    /// Returns what this system provides. The first call starts the helper a few times and waits for each, for at
+    /// most five seconds.
     pub fn probe(&self) -> &SandboxSupport {
-        self.support
-            .get_or_init(|| SandboxSupport::none("the helper is not built yet"))
+        &self.report().support
+    }
+
+    fn report(&self) -> &SystemReport {
+        self.report.get_or_init(|| system::probe(&self.program))
     }
 
     /// Returns the command line that runs `program` with `args` inside the sandbox, as strict as [`Self::probe`]
@@ -82,16 +95,118 @@ impl SandboxHelper {
         program: &OsStr,
         args: &[A],
     ) -> Result<HelperCommand, SandboxError> {
-        let support = self.probe();
-        if support.is_none() {
-            return Err(SandboxError::NoSupport(support.gaps.join("; ")));
+        let report = self.report();
+        if report.support.is_none() {
+            return Err(SandboxError::NoSupport(report.support.gaps.join("; ")));
         }
-        let spec = serde_json::to_string(confinement)?;
-        let mut words: Vec<OsString> = vec![WORD.into(), spec.into(), "--".into(), program.into()];
-        words.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        let spec = HelperSpec {
+            parent: id(),
+            namespaces: report.namespaces,
+            landlock: report.landlock,
+            seccomp: report.seccomp,
+            confinement: confinement.clone(),
+        };
         Ok(HelperCommand {
             program: self.program.clone(),
-            args: words,
+            args: HelperTask::new(spec, program, args).to_args(WORD, None)?,
         })
     }
+}
+
+/// What the probe found, with what the helper needs to know of it.
+#[derive(Debug)]
+pub(crate) struct SystemReport {
+    pub support: SandboxSupport,
+    pub namespaces: Option<NamespaceKind>,
+    pub landlock: bool,
+    pub seccomp: bool,
+}
+
+impl SystemReport {
+    /// Returns the report of a system without a sandbox.
+    pub(crate) fn without(reason: impl Into<String>) -> Self {
+        Self {
+            support: SandboxSupport::none(reason),
+            namespaces: None,
+            landlock: false,
+            seccomp: false,
+        }
+    }
+}
+
+/// How the helper may open namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NamespaceKind {
+    /// With the privileges of root.
+    Plain,
+    /// In a user namespace, as any user may.
+    User,
+}
+
+/// What the server asks of the helper. The helper does all of it or does not start the command.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HelperSpec {
+    /// The process of the server.
+    pub parent: u32,
+    pub namespaces: Option<NamespaceKind>,
+    pub landlock: bool,
+    pub seccomp: bool,
+    pub confinement: Confinement,
+}
+
+/// A command line of the helper.
+#[derive(Debug)]
+pub(crate) struct HelperTask {
+    pub spec: HelperSpec,
+    /// The pipe on which a later stage reports.
+    pub report: Option<RawFd>,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+}
+
+impl HelperTask {
+    pub(crate) fn new<A: AsRef<OsStr>>(spec: HelperSpec, program: &OsStr, args: &[A]) -> Self {
+        Self {
+            spec,
+            report: None,
+            program: program.to_owned(),
+            args: args.iter().map(|arg| arg.as_ref().to_owned()).collect(),
+        }
+    }
+
+    /// Returns the arguments that start a stage with this task.
+    pub(crate) fn to_args(
+        &self,
+        word: &str,
+        report: Option<&dyn AsRawFd>,
+    ) -> Result<Vec<OsString>, serde_json::Error> {
+        let spec = serde_json::to_string(&self.spec)?;
+        let report = report.map_or(-1, AsRawFd::as_raw_fd).to_string();
+        let mut words = vec![
+            word.into(),
+            spec.into(),
+            report.into(),
+            self.program.clone(),
+        ];
+        words.extend(self.args.iter().cloned());
+        Ok(words)
+    }
+
+    /// Reads the arguments after the first one.
+    pub(crate) fn from_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let spec = args.next()?;
+        let report = args.next()?.to_str()?.parse().ok()?;
+        Some(Self {
+            spec: serde_json::from_str(spec.to_str()?).ok()?,
+            report: Some(report).filter(|number| *number >= 0),
+            program: args.next()?,
+            args: args.collect(),
+        })
+    }
+}
+
+/// Prints why a command did not start. The reader may be gone, which changes nothing.
+pub(crate) fn print_error(error: &dyn Display) {
+    let _ = writeln!(io::stderr(), "{error}");
 }

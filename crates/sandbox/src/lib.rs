@@ -7,7 +7,18 @@
 mod confinement;
 mod git;
 mod helper;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other_systems;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 mod support;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other_systems as system;
 
 pub use confinement::{CacheOverlay, Confinement, NetworkAccess, ResourceLimits};
 pub use git::protected_git_paths;

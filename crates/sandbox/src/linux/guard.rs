@@ -1,0 +1,160 @@
+//! The guard: starts a command without namespaces, and kills what it leaves behind.
+//!
+//! It adopts processes whose parents ended, finds its descendants in `/proc` and kills them until none is left. It
+//! also does so when it is asked to end, and when the server ends. Only a `SIGKILL` to the guard itself leaves
+//! processes that left the group.
+
+use std::{
+    fs,
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Command, id},
+};
+
+use nix::sys::signal::{SigSet, Signal as BlockedSignal};
+use rustix::{
+    process::{
+        Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper,
+        set_parent_process_death_signal, wait,
+    },
+    thread::{NanosleepRelativeResult, Timespec, nanosleep},
+};
+
+use super::{
+    LAST, SELF, SetupError, capabilities,
+    child_end::{ChildEnd, start_error},
+    failed, follow_parent,
+    init::inherited_files,
+    landlock_rules, limits,
+    mounts::DEVICES,
+    seccomp_filter,
+    supervisor::release_stdio,
+};
+use crate::helper::HelperTask;
+
+pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
+    follow_parent(&task.spec, Signal::TERM)?;
+    set_child_subreaper(Some(getpid())).map_err(failed("cannot adopt processes"))?;
+    let command = Command::new(SELF)
+        .arg0(LAST)
+        .args(task.to_args(LAST, None).map_err(failed("the task"))?)
+        .spawn()
+        .map_err(failed("cannot start the last stage"))?;
+    release_stdio();
+    let mut awaited = SigSet::empty();
+    awaited.add(BlockedSignal::SIGCHLD);
+    awaited.add(BlockedSignal::SIGTERM);
+    loop {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid.as_raw_nonzero().get().cast_unsigned() == command.id() {
+                end_descendants();
+                return Ok(ChildEnd::from_wait_status(status));
+            }
+        }
+        let signal = awaited
+            .wait()
+            .map_err(failed("cannot wait for the command"))?;
+        if signal == BlockedSignal::SIGTERM {
+            // The command received it too. The server kills this process after 250 ms.
+            pause_for_end();
+            end_descendants();
+            return Ok(ChildEnd::Signal(15));
+        }
+    }
+}
+
+/// Waits a moment in which the command may end by itself.
+fn pause_for_end() {
+    const STEP: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 5_000_000,
+    };
+    for _ in 0..30 {
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        if children_of(id()).is_empty() {
+            return;
+        }
+        if let NanosleepRelativeResult::Err(_) = nanosleep(&STEP) {
+            return;
+        }
+    }
+}
+
+/// Kills descendants until none is left. A killed process gives its children to this one.
+fn end_descendants() {
+    loop {
+        let children = children_of(id());
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            kill_tree(child);
+        }
+        // At least one has ended or will.
+        let _ = wait(WaitOptions::empty());
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    }
+}
+
+fn kill_tree(process: u32) {
+    for child in children_of(process) {
+        kill_tree(child);
+    }
+    if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Returns the children of all threads of a process.
+fn children_of(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let lists = threads
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|thread| {
+            let children = thread.path().join("children");
+            fs::read_to_string(children).ok()
+        });
+    let numbers =
+        |list: String| Vec::from_iter(list.split_whitespace().filter_map(|it| it.parse().ok()));
+    lists.flat_map(numbers).collect()
+}
+
+/// Restricts this process and becomes the command.
+pub(super) fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(failed("cannot follow the guard"))?;
+    for file in inherited_files() {
+        let _ = nix::unistd::close(file);
+    }
+    let spec = &task.spec;
+    let confinement = &spec.confinement;
+    let existing = |path: &PathBuf| fs::canonicalize(path).ok();
+    let mut writable: Vec<PathBuf> = confinement.writable.iter().filter_map(existing).collect();
+    let temporary = confinement.temporary.as_ref().and_then(existing);
+    writable.extend(temporary.clone());
+    limits::set(confinement.limits)?;
+    capabilities::give_up(rustix::process::geteuid().is_root())?;
+    if spec.landlock {
+        let mut unreadable: Vec<PathBuf> = confinement.hidden.iter().filter_map(existing).collect();
+        if !writable.iter().any(|path| path.as_os_str() == "/") {
+            unreadable.push("/dev".into());
+        }
+        writable.extend(["/dev/ptmx", "/dev/pts"].map(PathBuf::from));
+        writable.extend(DEVICES.map(PathBuf::from));
+        landlock_rules::restrict_writes_and_reads(confinement, &writable, &unreadable)?;
+    }
+    if spec.seccomp {
+        seccomp_filter::install(confinement)?;
+    }
+    SigSet::all()
+        .thread_unblock()
+        .map_err(failed("cannot unblock signals"))?;
+    let mut command = Command::new(&task.program);
+    command.args(&task.args);
+    if let Some(temporary) = &temporary {
+        command.env("TMPDIR", temporary);
+    }
+    Ok(start_error(&task.program, &command.exec()))
+}

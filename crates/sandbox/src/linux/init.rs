@@ -1,0 +1,125 @@
+//! The init: the first process of the PID namespace. It builds the sandbox, starts the command and reaps.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::Write as _,
+    os::fd::{AsRawFd as _, RawFd},
+    path::Path,
+    process::{Command, exit},
+};
+
+use nix::sys::signal::SigSet;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{
+        DumpableBehavior, Signal, WaitOptions, chdir, set_dumpable_behavior,
+        set_parent_process_death_signal, wait,
+    },
+};
+
+use super::{
+    SetupError, capabilities,
+    child_end::{ChildEnd, start_error},
+    failed, landlock_rules, limits, mounts, seccomp_filter, supervisor,
+};
+use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
+
+pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
+    // Without handlers, the kernel drops the signals to the first process of a namespace. A command inherits the
+    // mask, so nothing is blocked.
+    SigSet::all()
+        .thread_unblock()
+        .map_err(failed("cannot unblock signals"))?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(failed("cannot follow the supervisor"))?;
+    let mut report = take_over(task.report)?;
+    // The supervisor may have ended before the line above; then the pipe has no reader.
+    exit_without_reader(&report);
+    // The command must not look into this process.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(failed("cannot protect the helper"))?;
+    let spec = &task.spec;
+    let cwd = env::current_dir().map_err(failed("the working directory cannot be read"))?;
+    let view = mounts::build(
+        &spec.confinement,
+        &cwd,
+        Path::new(&task.program),
+        spec.landlock,
+    )?;
+    // The old working directory is below the new mounts.
+    chdir(&cwd).map_err(failed(format_args!(
+        "{}: the working directory is not visible",
+        cwd.display()
+    )))?;
+    limits::set(spec.confinement.limits)?;
+    capabilities::give_up(spec.namespaces == Some(NamespaceKind::Plain))?;
+    if spec.landlock {
+        landlock_rules::restrict_writes(&spec.confinement, &view.writable)?;
+    }
+    if spec.seccomp {
+        seccomp_filter::install(&spec.confinement)?;
+    }
+    let mut command = Command::new(&task.program);
+    command.args(&task.args);
+    if let Some(temporary) = &view.temporary {
+        command.env("TMPDIR", temporary);
+    }
+    let end = match command.spawn() {
+        Ok(child) => {
+            supervisor::release_stdio();
+            wait_for(child.id())?
+        }
+        Err(error) => start_error(&task.program, &error),
+    };
+    report
+        .write_all(&end.to_bytes())
+        .map_err(failed("cannot report the end of the command"))?;
+    Ok(ChildEnd::Code(0))
+}
+
+/// Opens the pipe to the supervisor anew, so that the command does not inherit it.
+fn take_over(number: Option<i32>) -> Result<File, SetupError> {
+    let number = number.ok_or_else(|| SetupError("the init was started by hand".to_owned()))?;
+    let inherited = inherited_files();
+    let report = File::options()
+        .write(true)
+        .open(format!("/proc/self/fd/{number}"))
+        .map_err(failed("cannot open the pipe to the supervisor"))?;
+    for other in inherited.into_iter().filter(|it| *it != report.as_raw_fd()) {
+        let _ = nix::unistd::close(other);
+    }
+    Ok(report)
+}
+
+/// Returns the open files of this process beyond the standard streams. A program that started the server may have
+/// left some open, and an open folder leads past the mounts.
+pub(super) fn inherited_files() -> Vec<RawFd> {
+    let open = fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let numbers = open.filter_map(|file| file.file_name().to_str()?.parse().ok());
+    numbers.filter(|number| *number > 2).collect()
+}
+
+fn exit_without_reader(report: &File) {
+    let mut pipe = [PollFd::new(report, PollFlags::empty())];
+    let now = Timespec::default();
+    if poll(&mut pipe, Some(&now)).is_ok() && pipe[0].revents().contains(PollFlags::ERR) {
+        exit(SETUP_FAILED.into());
+    }
+}
+
+/// Reaps children until the command has ended.
+fn wait_for(command: u32) -> Result<ChildEnd, SetupError> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().cast_unsigned() == command => {
+                return Ok(ChildEnd::from_wait_status(status));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed("cannot wait for the command")(error)),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The command's view of the files: everything is read-only except what the confinement names.
+
+use std::{
+    ffi::CString,
+    fs::{self, File},
+    io,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{FlockOperation, flock},
+    mount::{
+        MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+        mount_remount,
+    },
+};
+
+use super::{SetupError, failed, hidden, mount_table, read_only};
+use crate::{CacheOverlay, Confinement};
+
+/// The devices that every command may use. The others cannot be opened.
+pub(super) const DEVICES: [&str; 6] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
+
+/// Where programs put temporary files without asking.
+const TEMPORARY: [&str; 2] = ["/var/tmp", "/tmp"];
+
+/// What the command finds.
+#[derive(Default)]
+pub(super) struct CommandView {
+    /// All that is writable.
+    pub writable: Vec<PathBuf>,
+    /// The temporary directory, as the command sees it.
+    pub temporary: Option<PathBuf>,
+    /// Held while the command runs: the folders of overlays that are in use.
+    _locks: Vec<File>,
+}
+
+/// Changes the mounts of this namespace. If `other_layer` is true, Landlock also refuses writes, and a mount that
+/// cannot be made read-only is no error.
+pub(super) fn build(
+    confinement: &Confinement,
+    cwd: &Path,
+    program: &Path,
+    other_layer: bool,
+) -> Result<CommandView, SetupError> {
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .map_err(failed("cannot separate the mounts"))?;
+    let existing = |path: &PathBuf| fs::canonicalize(path).ok();
+    let temporary = confinement.temporary.as_ref().and_then(existing);
+    let mut view = CommandView {
+        writable: confinement.writable.iter().filter_map(existing).collect(),
+        ..CommandView::default()
+    };
+    let caches: Vec<CacheOverlay> = confinement
+        .caches
+        .iter()
+        .filter_map(|cache| {
+            let dir = existing(&cache.dir)?;
+            let upper = cache.upper.clone();
+            Some(CacheOverlay { dir, upper })
+        })
+        .collect();
+    for (number, cache) in caches.iter().enumerate() {
+        let spare = temporary
+            .as_ref()
+            .map(|it| it.join(format!(".cache-{number}")));
+        if let Some(lock) = overlay(cache, spare.as_deref()) {
+            view._locks.push(lock);
+            view.writable.push(cache.dir.clone());
+        }
+    }
+    view.writable.extend(temporary.clone());
+    let roots = outermost(&view.writable);
+    for root in &roots {
+        // An overlay is a mount already.
+        if !caches.iter().any(|cache| cache.dir == *root) {
+            mount_bind_recursive(root, root).map_err(failed(root.display()))?;
+        }
+    }
+    make_read_only(&roots, other_layer)?;
+    mount_system();
+    let in_use: Vec<&Path> = roots
+        .iter()
+        .filter(|root| Some(*root) != temporary.as_ref())
+        .map(PathBuf::as_path)
+        .chain([cwd, program])
+        .collect();
+    view.temporary = temporary.clone();
+    if let Some(own) = &temporary {
+        for place in TEMPORARY {
+            let is_free = !in_use.iter().any(|path| path.starts_with(place));
+            if is_free && Path::new(place).is_dir() {
+                mount_bind_recursive(own, place).map_err(failed(place))?;
+                view.writable.push(place.into());
+                view.temporary = Some(place.into());
+            }
+        }
+    }
+    read_only::protect(&confinement.read_only, &roots)?;
+    let visible: Vec<&Path> = in_use
+        .into_iter()
+        .chain(view.temporary.as_deref())
+        .collect();
+    hidden::hide(&confinement.hidden, &visible)?;
+    view.writable
+        .extend(["/dev/pts", "/dev/ptmx", "/dev/shm"].map(PathBuf::from));
+    view.writable.extend(DEVICES.map(PathBuf::from));
+    Ok(view)
+}
+
+/// Returns the paths that are not below another of them.
+pub(super) fn outermost(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut sorted = paths.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    let inner = |path: &PathBuf| {
+        sorted
+            .iter()
+            .any(|other| other != path && path.starts_with(other))
+    };
+    sorted.iter().filter(|path| !inner(path)).cloned().collect()
+}
+
+/// Makes all mounts read-only and without devices, except those at and below `roots` and the basic devices.
+fn make_read_only(roots: &[PathBuf], other_layer: bool) -> Result<(), SetupError> {
+    // On a whole writable system, devices are as they are.
+    if roots.iter().any(|root| root == Path::new("/")) {
+        return Ok(());
+    }
+    let devices = DEVICES.map(Path::new);
+    for device in devices {
+        if device.exists() {
+            mount_bind(device, device).map_err(failed(device.display()))?;
+        }
+    }
+    for entry in mount_table::read()? {
+        let is_writable = roots.iter().any(|root| entry.path.starts_with(root));
+        let has_devices = entry.flags.contains(MountFlags::NODEV);
+        if is_writable || devices.contains(&entry.path.as_path()) || is_replaced(&entry.path) {
+            continue;
+        }
+        if entry.is_read_only && has_devices {
+            continue;
+        }
+        let flags = entry.flags | MountFlags::BIND | MountFlags::RDONLY | MountFlags::NODEV;
+        let changed = mount_remount(&entry.path, flags, c"");
+        // A mount below another one, or of a network that is gone, has no path that leads to it.
+        if !other_layer {
+            changed.map_err(failed(entry.path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether [`mount_system`] covers a path.
+fn is_replaced(path: &Path) -> bool {
+    ["/proc", "/dev/pts", "/dev/shm"]
+        .iter()
+        .any(|place| path.starts_with(place))
+}
+
+/// Mounts what shows processes, terminals and shared memory. Where the system refuses one of them, the old one stays
+/// and Landlock guards it; the probe reports that.
+fn mount_system() {
+    let strict = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("proc", "/proc", "proc", strict, None);
+    let terminals = c"newinstance,ptmxmode=0666,mode=0620";
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    if mount("devpts", "/dev/pts", "devpts", flags, terminals).is_ok() {
+        let is_link = fs::symlink_metadata("/dev/ptmx").is_ok_and(|it| it.is_symlink());
+        if !is_link {
+            let _ = mount_bind("/dev/pts/ptmx", "/dev/ptmx");
+        }
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    let _ = mount("tmpfs", "/dev/shm", "tmpfs", flags, c"mode=1777");
+}
+
+/// Mounts an overlay. Returns the lock on its folder, or nothing if the folder stays read-only.
+fn overlay(cache: &CacheOverlay, spare: Option<&Path>) -> Option<File> {
+    let (upper, lock) = match lock_upper(&cache.upper) {
+        Ok(lock) => (cache.upper.as_path(), lock),
+        // Two overlays with one upper folder are undefined behaviour of the kernel.
+        Err(_) => (spare?, lock_upper(spare?).ok()?),
+    };
+    let mut work = upper.as_os_str().to_owned();
+    work.push(".work");
+    fs::create_dir_all(&work).ok()?;
+    let mut data = b"userxattr".to_vec();
+    for (key, path) in [
+        ("lowerdir", cache.dir.as_os_str()),
+        ("upperdir", upper.as_os_str()),
+        ("workdir", &work),
+    ] {
+        data.extend_from_slice(format!(",{key}=").as_bytes());
+        for byte in path.as_bytes() {
+            if b":,\\".contains(byte) {
+                data.push(b'\\');
+            }
+            data.push(*byte);
+        }
+    }
+    let data = CString::new(data).ok()?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("overlay", &cache.dir, "overlay", flags, data.as_c_str()).ok()?;
+    Some(lock)
+}
+
+fn lock_upper(upper: &Path) -> io::Result<File> {
+    fs::create_dir_all(upper)?;
+    let folder = File::open(upper)?;
+    flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(folder)
+}

@@ -1,0 +1,94 @@
+//! Protects paths inside writable folders.
+//!
+//! A read-only mount alone is not enough: a command could rename the folder around it and create another one in its
+//! place. A mount point cannot be renamed, so every folder between is mounted onto itself.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{StatVfsMountFlags, statvfs},
+    mount::{MountFlags, mount_bind_recursive, mount_remount},
+};
+
+use super::{SetupError, failed};
+
+pub(super) fn protect(paths: &[PathBuf], roots: &[PathBuf]) -> Result<(), SetupError> {
+    let mut fixed: Vec<PathBuf> = roots.to_vec();
+    let mut sorted: Vec<&PathBuf> = paths.iter().collect();
+    sorted.sort();
+    for path in sorted {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else {
+            continue;
+        };
+        let Ok(folder) = fs::canonicalize(folder) else {
+            continue;
+        };
+        if !roots.iter().any(|root| folder.starts_with(root)) {
+            continue;
+        }
+        let path = folder.join(name);
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            // Git runs what appears in the folder of hooks, so there is always one.
+            if name == "hooks" && folder.join("HEAD").exists() && fs::create_dir(&path).is_ok() {
+                fix_folders(&folder, &mut fixed)?;
+                fix_read_only(&path)?;
+            }
+            continue;
+        };
+        fix_folders(&folder, &mut fixed)?;
+        if !found.is_symlink() {
+            fix_read_only(&path)?;
+            continue;
+        }
+        // A link cannot be a mount point. Its folder is read-only, unless the command is to write there.
+        if !roots.contains(&folder) {
+            fix_read_only(&folder)?;
+        }
+        let target = fs::canonicalize(&path);
+        if let Ok(target) = target {
+            fix_folders(target.parent().unwrap_or(&target), &mut fixed)?;
+            fix_read_only(&target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Mounts the folders from the writable root down to `folder` onto themselves.
+fn fix_folders(folder: &Path, fixed: &mut Vec<PathBuf>) -> Result<(), SetupError> {
+    let is_fixed = |path: &Path| fixed.iter().any(|other| other == path);
+    let mut between: Vec<PathBuf> = Vec::new();
+    for ancestor in folder.ancestors() {
+        if is_fixed(ancestor) {
+            for path in between.into_iter().rev() {
+                mount_bind_recursive(&path, &path).map_err(failed(path.display()))?;
+                fixed.push(path);
+            }
+            return Ok(());
+        }
+        between.push(ancestor.to_owned());
+    }
+    // Not below a writable folder, so nothing to fix.
+    Ok(())
+}
+
+fn fix_read_only(path: &Path) -> Result<(), SetupError> {
+    mount_bind_recursive(path, path).map_err(failed(path.display()))?;
+    let present = statvfs(path).map_err(failed(path.display()))?.f_flag;
+    let mut flags = MountFlags::BIND | MountFlags::RDONLY;
+    flags.set(
+        MountFlags::NOSUID,
+        present.contains(StatVfsMountFlags::NOSUID),
+    );
+    flags.set(
+        MountFlags::NODEV,
+        present.contains(StatVfsMountFlags::NODEV),
+    );
+    flags.set(
+        MountFlags::NOEXEC,
+        present.contains(StatVfsMountFlags::NOEXEC),
+    );
+    mount_remount(path, flags, c"").map_err(failed(path.display()))
+}

@@ -1,0 +1,102 @@
+//! The supervisor: opens the namespaces, starts the init and ends as the command ended.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::Command,
+};
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    process::{Signal, getegid, geteuid},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
+};
+
+use super::{INIT, SELF, SetupError, capabilities, child_end::ChildEnd, failed, follow_parent};
+use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
+
+pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, SetupError> {
+    follow_parent(&task.spec, Signal::KILL)?;
+    enter_namespaces(kind)?;
+    // A change of credentials clears the signal of the parent's death.
+    follow_parent(&task.spec, Signal::KILL)?;
+    let absent = absent_git_files(&task.spec.confinement.read_only);
+    let (mut reader, writer) = io::pipe().map_err(failed("cannot create a pipe"))?;
+    // No other thread can start a program that would inherit it.
+    fcntl_setfd(&writer, FdFlags::empty()).map_err(failed("cannot pass a pipe on"))?;
+    let init = Command::new(SELF)
+        .arg0(INIT)
+        .args(
+            task.to_args(INIT, Some(&writer))
+                .map_err(failed("the task"))?,
+        )
+        .spawn();
+    let mut init = init.map_err(failed("cannot start the first process of the namespace"))?;
+    drop(writer);
+    // Whoever reads the output of the command must see its end, and whoever writes to it too.
+    release_stdio();
+    let status = init.wait().map_err(failed("cannot wait for the command"))?;
+    remove_created(&absent);
+    let mut bytes = [0; 2];
+    if reader.read_exact(&mut bytes).is_ok() {
+        return Ok(ChildEnd::from_bytes(bytes));
+    }
+    Ok(match ChildEnd::from_exit_status(status) {
+        // The init ended without a report of the command, so not as the command ended.
+        ChildEnd::Code(_) => ChildEnd::Code(SETUP_FAILED),
+        killed => killed,
+    })
+}
+
+fn enter_namespaces(kind: NamespaceKind) -> Result<(), SetupError> {
+    let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
+    match kind {
+        NamespaceKind::Plain => unshare(own).map_err(failed("cannot open namespaces")),
+        NamespaceKind::User => {
+            let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+            unshare(own | CloneFlags::CLONE_NEWUSER)
+                .map_err(failed("cannot open a user namespace"))?;
+            let write = |name, text: String| {
+                let path = format!("/proc/self/{name}");
+                fs::write(&path, text).map_err(failed(path))
+            };
+            // The kernel demands this before an unprivileged process maps a group.
+            write("setgroups", "deny".to_owned())?;
+            write("uid_map", format!("{uid} {uid} 1"))?;
+            write("gid_map", format!("{gid} {gid} 1"))?;
+            capabilities::pass_on_for_mounts()
+        }
+    }
+}
+
+/// Gives up the standard streams, which are now those of the command alone.
+pub(super) fn release_stdio() {
+    let Ok(null) = File::options().read(true).write(true).open("/dev/null") else {
+        return;
+    };
+    let _ = dup2_stdin(&null);
+    let _ = dup2_stdout(&null);
+    let _ = dup2_stderr(&null);
+}
+
+/// Returns the protected files of git repositories that do not exist. A mount cannot keep them from being created,
+/// and `commondir` makes git read another configuration.
+fn absent_git_files(read_only: &[PathBuf]) -> Vec<&PathBuf> {
+    let in_repository = |path: &PathBuf| {
+        let git = path.parent();
+        git.is_some_and(|git| git.join("HEAD").exists())
+    };
+    let absent = read_only
+        .iter()
+        .filter(|path| path.symlink_metadata().is_err());
+    absent.filter(|path| in_repository(path)).collect()
+}
+
+fn remove_created(absent: &[&PathBuf]) {
+    for path in absent {
+        let _ = fs::remove_file(path);
+    }
+}

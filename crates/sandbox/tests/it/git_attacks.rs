@@ -1,0 +1,119 @@
+//! A command cannot make git outside the sandbox run its programs.
+
+use std::fs;
+
+use harn_sandbox::protected_git_paths;
+
+use crate::{
+    programs::skip_without,
+    rig::{SandboxRig, skip_without_layers},
+};
+
+/// Returns a rig whose workspace is a repository with one commit and protected paths.
+fn repository() -> Option<SandboxRig> {
+    if skip_without_layers() || skip_without("git") || skip_without("python3") {
+        return None;
+    }
+    let mut rig = SandboxRig::new();
+    let setup = "git init -q . && git config user.name A && git config user.email a@b && \
+                 git commit -q --allow-empty -m first";
+    rig.sh(setup).success();
+    rig.confinement.read_only = protected_git_paths(&rig.workspace());
+    Some(rig)
+}
+
+#[test]
+fn git_works_with_protected_configuration() {
+    let Some(rig) = repository() else { return };
+    let work = "echo a > a && git add a && git commit -qm second && git checkout -qb other && echo b > a && \
+                git stash -q && git checkout -q - && git merge -q other && git gc -q && git log --oneline | wc -l";
+    assert_eq!(rig.sh(work).success(), "2");
+}
+
+#[test]
+fn configuration_and_hooks_cannot_be_changed() {
+    let Some(rig) = repository() else { return };
+    for attack in [
+        "git config core.fsmonitor ./evil",
+        "echo x >> .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "rm -rf .git/hooks",
+        "ln -sf ../evil .git/config",
+        "cp -r .git copy && rm -rf .git && mv copy .git",
+        "git worktree add -q ../workspace/w && git -C w config core.fsmonitor ./evil",
+    ] {
+        let result = rig.sh(attack);
+        assert!(!result.status.success(), "{attack}: {result:?}");
+    }
+    for moved in [".git", ".git/config", ".git/hooks"] {
+        rig.rename(moved).fails_with("busy");
+    }
+    let config = fs::read_to_string(rig.workspace().join(".git/config")).unwrap();
+    assert!(!config.contains("evil"), "{config}");
+    assert!(!rig.workspace().join(".git/hooks/pre-commit").exists());
+}
+
+#[test]
+fn missing_hooks_cannot_be_created() {
+    let Some(rig) = repository() else { return };
+    fs::remove_dir_all(rig.workspace().join(".git/hooks")).unwrap();
+    let result = rig.sh("mkdir -p .git/hooks && echo x > .git/hooks/pre-commit");
+    result.fails_with("Read-only");
+}
+
+#[test]
+fn another_common_folder_does_not_survive_the_command() {
+    let Some(rig) = repository() else { return };
+    rig.sh("cp -r .git evil && echo ../evil > .git/commondir")
+        .success();
+    assert!(!rig.workspace().join(".git/commondir").exists());
+}
+
+#[test]
+fn submodules_and_git_files_are_protected() {
+    let Some(mut rig) = repository() else { return };
+    let setup = "git init -q ../outside/lib && git -C ../outside/lib -c user.name=A -c user.email=a@b commit -q \
+                 --allow-empty -m lib && git -c protocol.file.allow=always submodule add -q ../outside/lib deep/lib";
+    rig.confinement.read_only.clear();
+    rig.confinement.writable.push(rig.path("outside"));
+    rig.sh(setup).success();
+    rig.confinement.writable.pop();
+    let git_file = rig.workspace().join("deep/lib/.git");
+    assert!(git_file.is_file());
+    rig.confinement.read_only = protected_git_paths(&rig.workspace());
+    rig.confinement
+        .read_only
+        .extend(protected_git_paths(&rig.workspace().join("deep/lib")));
+    for attack in [
+        "echo x >> .git/modules/deep/lib/config",
+        "echo x > .git/modules/deep/lib/hooks/post-checkout",
+        "rm deep/lib/.git",
+        "echo 'gitdir: /evil' > deep/lib/.git",
+    ] {
+        let result = rig.sh(attack);
+        assert!(!result.status.success(), "{attack}: {result:?}");
+    }
+    assert_eq!(
+        rig.sh("git submodule status | wc -l; git -C deep/lib status -s")
+            .success(),
+        "1"
+    );
+}
+
+#[test]
+fn link_to_a_repository_is_followed() {
+    let Some(rig) = repository() else { return };
+    let other = rig.path("outside/linked");
+    fs::create_dir(&other).unwrap();
+    fs::write(
+        other.join(".git"),
+        format!("gitdir: {}/.git\n", rig.workspace().display()),
+    )
+    .unwrap();
+    let paths = protected_git_paths(&other);
+    assert!(paths.contains(&other.join(".git")), "{paths:?}");
+    assert!(
+        paths.contains(&rig.workspace().join(".git/hooks")),
+        "{paths:?}"
+    );
+}
