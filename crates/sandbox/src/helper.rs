@@ -5,7 +5,6 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Display,
     io::{self, Write as _},
-    os::fd::{AsRawFd, RawFd},
     path::PathBuf,
     process::id,
     sync::{Arc, OnceLock},
@@ -108,7 +107,7 @@ impl SandboxHelper {
         };
         Ok(HelperCommand {
             program: self.program.clone(),
-            args: HelperTask::new(spec, program, args).to_args(WORD, None)?,
+            args: HelperTask::new(spec, program, args).to_args()?,
         })
     }
 }
@@ -159,8 +158,6 @@ pub(crate) struct HelperSpec {
 #[derive(Debug)]
 pub(crate) struct HelperTask {
     pub spec: HelperSpec,
-    /// The pipe on which a later stage reports.
-    pub report: Option<RawFd>,
     pub program: OsString,
     pub args: Vec<OsString>,
 }
@@ -169,26 +166,15 @@ impl HelperTask {
     pub(crate) fn new<A: AsRef<OsStr>>(spec: HelperSpec, program: &OsStr, args: &[A]) -> Self {
         Self {
             spec,
-            report: None,
             program: program.to_owned(),
             args: args.iter().map(|arg| arg.as_ref().to_owned()).collect(),
         }
     }
 
-    /// Returns the arguments that start a stage with this task.
-    pub(crate) fn to_args(
-        &self,
-        word: &str,
-        report: Option<&dyn AsRawFd>,
-    ) -> Result<Vec<OsString>, serde_json::Error> {
+    /// Returns the arguments that start the helper with this task.
+    pub(crate) fn to_args(&self) -> Result<Vec<OsString>, serde_json::Error> {
         let spec = serde_json::to_string(&self.spec)?;
-        let report = report.map_or(-1, AsRawFd::as_raw_fd).to_string();
-        let mut words = vec![
-            word.into(),
-            spec.into(),
-            report.into(),
-            self.program.clone(),
-        ];
+        let mut words = vec![WORD.into(), spec.into(), self.program.clone()];
         words.extend(self.args.iter().cloned());
         Ok(words)
     }
@@ -196,10 +182,8 @@ impl HelperTask {
     /// Reads the arguments after the first one.
     pub(crate) fn from_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         let spec = args.next()?;
-        let report = args.next()?.to_str()?.parse().ok()?;
         Some(Self {
             spec: serde_json::from_str(spec.to_str()?).ok()?,
-            report: Some(report).filter(|number| *number >= 0),
             program: args.next()?,
             args: args.collect(),
         })

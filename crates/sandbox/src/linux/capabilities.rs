@@ -20,8 +20,13 @@ const MOST: u32 = 64;
 
 /// Gives up all capabilities for good. A command of root retains those over owners and modes of files.
 pub(super) fn give_up(is_root: bool) -> Result<(), SetupError> {
+    let present = capabilities(None).map_err(failed("cannot read capabilities"))?;
+    if present.permitted.is_empty() {
+        // There is nothing to give up, and no right to lock it.
+        return forbid_new();
+    }
     let kept = if is_root {
-        OF_ROOT
+        OF_ROOT & present.permitted
     } else {
         CapabilitySet::empty()
     };
@@ -44,23 +49,13 @@ pub(super) fn give_up(is_root: bool) -> Result<(), SetupError> {
         inheritable: kept,
     };
     set_capabilities(None, sets).map_err(failed("cannot give up capabilities"))?;
-    pass_on(kept)?;
-    set_no_new_privs(true).map_err(failed("cannot forbid new privileges"))
-}
-
-/// Lets the init have the privileges of this process in its namespaces, although its user is not root.
-pub(super) fn pass_on_for_mounts() -> Result<(), SetupError> {
-    let mut sets = capabilities(None).map_err(failed("cannot read capabilities"))?;
-    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP;
-    sets.inheritable |= needed;
-    set_capabilities(None, sets).map_err(failed("cannot pass capabilities on"))?;
-    pass_on(needed)
-}
-
-fn pass_on(set: CapabilitySet) -> Result<(), SetupError> {
-    for one in set.iter() {
+    for one in kept.iter() {
         configure_capability_in_ambient_set(one, true)
             .map_err(failed("cannot pass a capability on"))?;
     }
-    Ok(())
+    forbid_new()
+}
+
+fn forbid_new() -> Result<(), SetupError> {
+    set_no_new_privs(true).map_err(failed("cannot forbid new privileges"))
 }

@@ -1,6 +1,6 @@
 //! How a command ended, and how the helper ends in the same way.
 
-use std::{ffi::OsStr, io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+use std::{ffi::OsStr, io};
 
 use rustix::process::{Resource, Rlimit, WaitStatus, setrlimit};
 use signal_hook::low_level::emulate_default_handler;
@@ -15,19 +15,11 @@ pub(crate) enum ChildEnd {
 }
 
 impl ChildEnd {
-    pub(super) fn from_exit_status(status: ExitStatus) -> Self {
-        Self::new(status.code(), status.signal())
-    }
-
     pub(super) fn from_wait_status(status: WaitStatus) -> Self {
-        Self::new(status.exit_status(), status.terminating_signal())
-    }
-
-    fn new(code: Option<i32>, signal: Option<i32>) -> Self {
         let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
-        match (code, signal) {
-            (_, Some(signal)) => Self::Signal(byte(signal)),
-            (code, None) => Self::Code(byte(code.unwrap_or_default())),
+        match status.terminating_signal() {
+            Some(signal) => Self::Signal(byte(signal)),
+            None => Self::Code(byte(status.exit_status().unwrap_or_default())),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
     fs,
     os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::{Command, id},
+    process::{Command, exit, id},
 };
 
 use nix::sys::signal::{SigSet, Signal as BlockedSignal};
@@ -21,10 +21,10 @@ use rustix::{
 };
 
 use super::{
-    LAST, SELF, SetupError, capabilities,
+    SetupError, capabilities,
     child_end::{ChildEnd, start_error},
-    failed, follow_parent,
-    init::inherited_files,
+    end, failed, follow_parent, fork,
+    init::close_inherited_files,
     landlock_rules, limits,
     mounts::DEVICES,
     seccomp_filter,
@@ -35,18 +35,16 @@ use crate::helper::HelperTask;
 pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     follow_parent(&task.spec, Signal::TERM)?;
     set_child_subreaper(Some(getpid())).map_err(failed("cannot adopt processes"))?;
-    let command = Command::new(SELF)
-        .arg0(LAST)
-        .args(task.to_args(LAST, None).map_err(failed("the task"))?)
-        .spawn()
-        .map_err(failed("cannot start the last stage"))?;
+    let Some(command) = fork()? else {
+        exit(end(become_command(task)).into());
+    };
     release_stdio();
     let mut awaited = SigSet::empty();
     awaited.add(BlockedSignal::SIGCHLD);
     awaited.add(BlockedSignal::SIGTERM);
     loop {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            if pid.as_raw_nonzero().get().cast_unsigned() == command.id() {
+            if pid == command {
                 end_descendants();
                 return Ok(ChildEnd::from_wait_status(status));
             }
@@ -122,12 +120,10 @@ fn children_of(process: u32) -> Vec<u32> {
 }
 
 /// Restricts this process and becomes the command.
-pub(super) fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
+fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(failed("cannot follow the guard"))?;
-    for file in inherited_files() {
-        let _ = nix::unistd::close(file);
-    }
+    close_inherited_files(None);
     let spec = &task.spec;
     let confinement = &spec.confinement;
     let existing = |path: &PathBuf| fs::canonicalize(path).ok();

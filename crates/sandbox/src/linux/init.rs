@@ -1,10 +1,9 @@
 //! The init: the first process of the PID namespace. It builds the sandbox, starts the command and reaps.
 
 use std::{
-    env,
-    fs::{self, File},
-    io::Write as _,
-    os::fd::{AsRawFd as _, RawFd},
+    env, fs,
+    io::{PipeWriter, Write as _},
+    os::fd::{AsRawFd, RawFd},
     path::Path,
     process::{Command, exit},
 };
@@ -12,8 +11,9 @@ use std::{
 use nix::sys::signal::SigSet;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     process::{
-        DumpableBehavior, Signal, WaitOptions, chdir, set_dumpable_behavior,
+        DumpableBehavior, Pid, Signal, WaitOptions, chdir, set_dumpable_behavior,
         set_parent_process_death_signal, wait,
     },
 };
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
 
-pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
+pub(super) fn run(task: &HelperTask, mut report: PipeWriter) -> Result<ChildEnd, SetupError> {
     // Without handlers, the kernel drops the signals to the first process of a namespace. A command inherits the
     // mask, so nothing is blocked.
     SigSet::all()
@@ -33,9 +33,9 @@ pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
         .map_err(failed("cannot unblock signals"))?;
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(failed("cannot follow the supervisor"))?;
-    let mut report = take_over(task.report)?;
     // The supervisor may have ended before the line above; then the pipe has no reader.
     exit_without_reader(&report);
+    close_inherited_files(Some(&report));
     // The command must not look into this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(failed("cannot protect the helper"))?;
@@ -68,7 +68,7 @@ pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     let end = match command.spawn() {
         Ok(child) => {
             supervisor::release_stdio();
-            wait_for(child.id())?
+            reap_until_end(child.id())?
         }
         Err(error) => start_error(&task.program, &error),
     };
@@ -78,32 +78,24 @@ pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     Ok(ChildEnd::Code(0))
 }
 
-/// Opens the pipe to the supervisor anew, so that the command does not inherit it.
-fn take_over(number: Option<i32>) -> Result<File, SetupError> {
-    let number = number.ok_or_else(|| SetupError("the init was started by hand".to_owned()))?;
-    let inherited = inherited_files();
-    let report = File::options()
-        .write(true)
-        .open(format!("/proc/self/fd/{number}"))
-        .map_err(failed("cannot open the pipe to the supervisor"))?;
-    for other in inherited.into_iter().filter(|it| *it != report.as_raw_fd()) {
-        let _ = nix::unistd::close(other);
-    }
-    Ok(report)
-}
-
-/// Returns the open files of this process beyond the standard streams. A program that started the server may have
-/// left some open, and an open folder leads past the mounts.
-pub(super) fn inherited_files() -> Vec<RawFd> {
+/// Closes the files beyond the standard streams. The program that started the server may have left some open, and an
+/// open folder leads past the mounts.
+pub(super) fn close_inherited_files(kept: Option<&PipeWriter>) {
+    let kept = kept.map(AsRawFd::as_raw_fd);
     let open = fs::read_dir("/proc/self/fd")
         .into_iter()
         .flatten()
         .flatten();
-    let numbers = open.filter_map(|file| file.file_name().to_str()?.parse().ok());
-    numbers.filter(|number| *number > 2).collect()
+    let numbers: Vec<RawFd> = open
+        .filter_map(|file| file.file_name().to_str()?.parse().ok())
+        .filter(|number| *number > 2 && Some(*number) != kept)
+        .collect();
+    for number in numbers {
+        let _ = nix::unistd::close(number);
+    }
 }
 
-fn exit_without_reader(report: &File) {
+fn exit_without_reader(report: &PipeWriter) {
     let mut pipe = [PollFd::new(report, PollFlags::empty())];
     let now = Timespec::default();
     if poll(&mut pipe, Some(&now)).is_ok() && pipe[0].revents().contains(PollFlags::ERR) {
@@ -112,14 +104,18 @@ fn exit_without_reader(report: &File) {
 }
 
 /// Reaps children until the command has ended.
-fn wait_for(command: u32) -> Result<ChildEnd, SetupError> {
+fn reap_until_end(command: u32) -> Result<ChildEnd, SetupError> {
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().cast_unsigned() == command => {
+            Ok(Some((pid, status))) if is_process(pid, command) => {
                 return Ok(ChildEnd::from_wait_status(status));
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(failed("cannot wait for the command")(error)),
         }
     }
+}
+
+fn is_process(pid: Pid, number: u32) -> bool {
+    pid.as_raw_nonzero().get().cast_unsigned() == number
 }

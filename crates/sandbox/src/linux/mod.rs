@@ -1,11 +1,11 @@
 //! The helper on Linux.
 //!
-//! With namespaces there are two stages. The *supervisor* is the child of the server and the leader of the process
-//! group; it opens the namespaces and waits. The *init* is the first process of the PID namespace; it builds the
-//! sandbox, starts the command and reaps. When the init ends, the kernel kills what is left in the namespace.
+//! With namespaces there are two processes. The *supervisor* is the child of the server and the leader of the process
+//! group; it opens the namespaces and waits. The *init* is its fork and the first process of the PID namespace; it
+//! builds the sandbox, starts the command and reaps. When the init ends, the kernel kills what is left in the namespace.
 //!
-//! Without namespaces, the *guard* takes the place of the supervisor: it adopts orphans and kills them itself. The
-//! *last stage* restricts itself and becomes the command.
+//! Without namespaces, the *guard* takes the place of the supervisor: it adopts orphans and kills them itself. Its fork
+//! restricts itself and becomes the command.
 
 mod capabilities;
 mod child_end;
@@ -23,20 +23,17 @@ mod system_probe;
 
 use std::{ffi::OsString, fmt::Display, os::unix::process::parent_id, process::exit};
 
+use fork::Fork;
 use nix::sys::signal::SigSet;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, waitpid},
+};
 
 use self::child_end::ChildEnd;
 use crate::helper::{ANSWER, FEATURES, HelperSpec, HelperTask, SETUP_FAILED, WORD, print_error};
 
 pub(crate) use system_probe::probe;
-
-/// The hidden words of the later stages.
-const INIT: &str = "sandbox-init";
-const LAST: &str = "sandbox-last";
-
-/// The program that the later stages start from: the running one, even if its file was replaced.
-const SELF: &str = "/proc/self/exe";
 
 /// Why the sandbox could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -48,22 +45,41 @@ fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> SetupError {
     move |error| SetupError(format!("{what}: {error}"))
 }
 
-/// Runs the stage that the first argument names.
+/// Does what the first argument asks for.
 pub(crate) fn run_stage(word: &str, args: impl Iterator<Item = OsString>) -> Option<u8> {
-    let stage: fn(&HelperTask) -> Result<ChildEnd, SetupError> = match word {
+    match word {
         FEATURES => return Some(system_probe::report_features()),
         ANSWER => return Some(system_probe::answer_trial()),
-        WORD => |task| match task.spec.namespaces {
-            Some(kind) => supervisor::run(task, kind),
-            None => guard::run(task),
-        },
-        INIT => init::run,
-        LAST => guard::become_command,
+        WORD => {}
         _ => return None,
-    };
+    }
     let task = HelperTask::from_args(args);
     let task = task.ok_or_else(|| SetupError("only a server starts the helper".to_owned()));
-    Some(end(task.and_then(|task| stage(&task))))
+    Some(end(task.and_then(|task| match task.spec.namespaces {
+        Some(kind) => supervisor::run(&task, kind),
+        None => guard::run(&task),
+    })))
+}
+
+/// Forks this process. Returns the new process to the old one, and nothing to the new one.
+///
+/// The helper has one thread, so the copy finds no lock that another thread holds.
+fn fork() -> Result<Option<Pid>, SetupError> {
+    match fork::fork().map_err(failed("cannot start a process"))? {
+        Fork::Child => Ok(None),
+        Fork::Parent(pid) => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// Waits for a child to end, whatever signals arrive.
+fn wait_for_end(child: Pid) -> Result<ChildEnd, SetupError> {
+    loop {
+        match waitpid(Some(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(ChildEnd::from_wait_status(status)),
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(failed("cannot wait for the command")(error)),
+        }
+    }
 }
 
 /// Ends this process as the command ended. Returns an exit code if the end was one.

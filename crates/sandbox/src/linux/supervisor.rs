@@ -3,19 +3,19 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _},
-    os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::Command,
+    process::exit,
 };
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::{
-    io::{FdFlags, fcntl_setfd},
     process::{Signal, getegid, geteuid},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
 };
 
-use super::{INIT, SELF, SetupError, capabilities, child_end::ChildEnd, failed, follow_parent};
+use super::{
+    SetupError, child_end::ChildEnd, end, failed, follow_parent, fork, init, wait_for_end,
+};
 use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
 
 pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, SetupError> {
@@ -25,29 +25,23 @@ pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, Se
     follow_parent(&task.spec, Signal::KILL)?;
     let absent = absent_git_files(&task.spec.confinement.read_only);
     let (mut reader, writer) = io::pipe().map_err(failed("cannot create a pipe"))?;
-    // No other thread can start a program that would inherit it.
-    fcntl_setfd(&writer, FdFlags::empty()).map_err(failed("cannot pass a pipe on"))?;
-    let init = Command::new(SELF)
-        .arg0(INIT)
-        .args(
-            task.to_args(INIT, Some(&writer))
-                .map_err(failed("the task"))?,
-        )
-        .spawn();
-    let mut init = init.map_err(failed("cannot start the first process of the namespace"))?;
+    let Some(init) = fork()? else {
+        drop(reader);
+        exit(end(init::run(task, writer)).into());
+    };
     drop(writer);
-    // Whoever reads the output of the command must see its end, and whoever writes to it too.
+    // A reader of the command's output must see its end although this process lives on, and so must a writer.
     release_stdio();
-    let status = init.wait().map_err(failed("cannot wait for the command"))?;
+    let init_end = wait_for_end(init)?;
     remove_created(&absent);
     let mut bytes = [0; 2];
     if reader.read_exact(&mut bytes).is_ok() {
         return Ok(ChildEnd::from_bytes(bytes));
     }
-    Ok(match ChildEnd::from_exit_status(status) {
+    Ok(match init_end {
         // The init ended without a report of the command, so not as the command ended.
         ChildEnd::Code(_) => ChildEnd::Code(SETUP_FAILED),
-        killed => killed,
+        killed @ ChildEnd::Signal(_) => killed,
     })
 }
 
@@ -66,8 +60,7 @@ fn enter_namespaces(kind: NamespaceKind) -> Result<(), SetupError> {
             // The kernel demands this before an unprivileged process maps a group.
             write("setgroups", "deny".to_owned())?;
             write("uid_map", format!("{uid} {uid} 1"))?;
-            write("gid_map", format!("{gid} {gid} 1"))?;
-            capabilities::pass_on_for_mounts()
+            write("gid_map", format!("{gid} {gid} 1"))
         }
     }
 }

@@ -14,10 +14,10 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{SELF, landlock_rules, seccomp_filter};
+use super::{landlock_rules, seccomp_filter};
 use crate::{
     Confinement, SandboxLayer, SandboxSupport,
-    helper::{ANSWER, FEATURES, HelperSpec, HelperTask, NamespaceKind, SystemReport, WORD},
+    helper::{ANSWER, FEATURES, HelperSpec, HelperTask, NamespaceKind, SystemReport},
 };
 
 /// The time that one trial may take.
@@ -25,6 +25,9 @@ const LIMIT: Timespec = Timespec {
     tv_sec: 5,
     tv_nsec: 0,
 };
+
+/// The program that a trial runs inside the sandbox: the helper itself.
+const SELF: &str = "/proc/self/exe";
 
 /// The version of Landlock's interface that has all the rights we use.
 const WHOLE_LANDLOCK: u8 = 6;
@@ -140,7 +143,7 @@ fn try_namespaces(
         };
         let task = HelperTask::new(spec, OsStr::new(SELF), &[ANSWER]);
         let answer = task
-            .to_args(WORD, None)
+            .to_args()
             .map_err(|error| error.to_string())
             .and_then(|args| run_trial(program, &Vec::from_iter(args.iter().map(AsRef::as_ref))));
         match answer {
