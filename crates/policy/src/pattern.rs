@@ -127,7 +127,9 @@ impl PatternSetBuilder {
     }
 
     pub(crate) fn build(self) -> Result<PatternSet, PolicyError> {
+        // As in single globs, a wildcard also matches a newline.
         let set = RegexSetBuilder::new(self.regexes)
+            .dot_matches_new_line(true)
             .size_limit(LARGEST_SET)
             .build();
         set.map(PatternSet).map_err(|error| PolicyError::Limit {
@@ -552,6 +554,12 @@ mod tests {
             ("größe", "größe", true),
             ("*", "", true),
             ("a*", "a\nb", true),
+            ("*mid*", "a\nmid\nb", true),
+            ("a?b", "a\nb", true),
+            ("a*b?", "a\n\nb\n", true),
+            ("*mid", "\nmid", true),
+            ("mid", "mid\n", false),
+            ("*mid", "mid\n", false),
             ("[!r]s", "rs", false),
             (r"a\*", "a*", true),
             (r"a\*", "ab", false),
