@@ -10,6 +10,7 @@ mod decide;
 mod error;
 mod grant;
 mod invisible_chars;
+mod line_folders;
 mod lists;
 mod mode;
 pub mod path;

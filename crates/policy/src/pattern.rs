@@ -18,6 +18,8 @@ use crate::{LocatedPath, PolicyError, command_paths, path::normalise_text};
 const LONGEST: usize = 512;
 /// The size limit of all compiled patterns of a policy.
 const LARGEST_SET: usize = 64 * 1024 * 1024;
+/// The limit of words of a line, each in each of its folders: matching one costs about a microsecond.
+const MOST_PLACES: usize = 1 << 16;
 /// Characters with a special meaning in a glob.
 const META: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
@@ -327,7 +329,7 @@ impl PathSets {
 
     /// Matches paths against all patterns at once.
     pub(crate) fn match_paths<'a>(&self, paths: &'a [LocatedPath]) -> CallPaths<'a> {
-        let mut touched = self.empty_hits();
+        let mut touched = self.hits(false);
         let targets = paths.iter().map(|located| CallPath {
             located,
             named: self.match_located(&located.info, &mut touched),
@@ -339,18 +341,22 @@ impl PathSets {
     }
 
     /// Matches the words of commands against the ask and deny patterns. Each word counts as a path from every
-    /// folder in which the command may run: `workspace` and `folders`.
+    /// folder in which the command may run: `workspace` and `folders`. If these are unknown or too many, every
+    /// pattern may match.
     pub(crate) fn match_words<'w>(
         &self,
         words: impl Iterator<Item = &'w str>,
         workspace: &str,
-        folders: &[&str],
+        folders: Option<&[&str]>,
     ) -> PossibleHits {
         let workspace = &normalise_text(workspace);
-        let mut touched = self.empty_hits();
         let mut parts: Vec<&str> = words.flat_map(command_paths::path_candidates).collect();
         parts.sort_unstable();
         parts.dedup();
+        let Some(folders) = folders.filter(|it| it.len() * parts.len() <= MOST_PLACES) else {
+            return self.hits(true);
+        };
+        let mut touched = self.hits(false);
         for part in parts {
             let relative = command_paths::make_relative(part, workspace);
             self.relative.match_word(&relative, &mut touched.relative);
@@ -371,10 +377,11 @@ impl PathSets {
         touched
     }
 
-    fn empty_hits(&self) -> PossibleHits {
+    /// Returns the same answer for every pattern.
+    fn hits(&self, hit: bool) -> PossibleHits {
         PossibleHits {
-            relative: vec![false; self.relative.exact.0.len()],
-            absolute: vec![false; self.absolute.exact.0.len()],
+            relative: vec![hit; self.relative.exact.0.len()],
+            absolute: vec![hit; self.absolute.exact.0.len()],
         }
     }
 

@@ -8,8 +8,9 @@ use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
     PathScope,
     command::{CommandPattern, MatchStrictness, stay_inside},
-    command_paths,
     compile::{CompiledRule, PolicyLayer, PolicyLayers},
+    line_folders::entered_folders,
+    path::normalise_text,
     pattern::{CallPath, CallPaths, NamePattern, PathPattern, PathSets, PatternHits, PossibleHits},
     shell::{ShellLine, SimpleCommand},
 };
@@ -58,16 +59,20 @@ impl<'a> CallFacts<'a> {
             let redirects = line.redirects.iter().map(|redirect| &redirect.path);
             let words = argv.chain(redirects).map(String::as_str);
             // A declared folder may be the one in which it runs, and the line itself may change the directory.
-            let entered = entered_folders(line, self.call.workspace);
+            let workspace = &*normalise_text(self.call.workspace);
             let declared = self.call.paths.iter();
-            let mut folders: Vec<_> = declared
+            let declared = declared
                 .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
                 .filter_map(|path| path.info.host_path.as_deref())
-                .filter(|path| *path != self.call.workspace)
-                .chain(entered.iter().map(String::as_str))
-                .collect();
-            folders.dedup();
-            self.sets.match_words(words, self.call.workspace, &folders)
+                .filter(|path| *path != workspace);
+            let starts: Vec<_> = [workspace].into_iter().chain(declared).collect();
+            let entered = entered_folders(line, &starts);
+            let folders = entered.as_ref().map(|entered| {
+                let entered = entered.iter().map(String::as_str);
+                let folders = starts.iter().skip(1).copied().chain(entered);
+                folders.collect::<Vec<_>>()
+            });
+            self.sets.match_words(words, workspace, folders.as_deref())
         });
         words.is_hit(pattern)
     }
@@ -75,24 +80,6 @@ impl<'a> CallFacts<'a> {
     fn line(&self) -> Option<&'a ShellLine> {
         self.call.command.map(|(_, line)| line)
     }
-}
-
-/// Returns the folders that a line enters, each from the previous one, as far as its words show.
-fn entered_folders(line: &ShellLine, workspace: &str) -> Vec<String> {
-    /// More are not followed: rules with `**/` patterns apply to them too.
-    const MOST: usize = 8;
-    let mut folders: Vec<String> = Vec::new();
-    for command in &line.commands {
-        if let [program, .., folder] = &command.argv[..]
-            && matches!(program.as_str(), "cd" | "pushd")
-            && folders.len() < MOST
-        {
-            let here = folders.last().map_or(workspace, String::as_str);
-            let there = command_paths::make_absolute(folder, here).into_owned();
-            folders.push(there);
-        }
-    }
-    folders
 }
 
 /// Evaluates a policy. Records its ask and deny opinions, and returns its allow opinion, which counts only

@@ -162,6 +162,11 @@ fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
         "timeout 3 cat .env",
         "cd keys && cat a",
         "cd src; cd ../keys; cat a",
+        "(cd src); cd keys; cat a",
+        "cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; cd i; cd /w/keys; cat a",
+        "tar -C keys -cf out.tar a",
+        "git -Ckeys show a",
+        "make --directory=keys a",
         "sh -c 'cat .env'",
     ] {
         let call = run(line);
@@ -173,6 +178,10 @@ fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
         let allowed = "allow auto_approve run #0";
         assert_eq!(outcome(&decide(secrets, &run(line))), allowed, "{line}");
     }
+    // More folders than are combined: the line may run in any of them.
+    let many: String = (0..12).map(|at| format!("cd d{at}; ")).collect();
+    let many = run(&format!("{many} cat a"));
+    assert_eq!(outcome(&decide(secrets, &many)), denied);
     let there = run("cat a").paths(&["keys"]);
     let only = |rule: &str| format!("auto_approve = ['*']\nrules = [{rule}]");
     check(&[
@@ -245,6 +254,11 @@ fn strongest_list_decides() {
             "deny auto_deny * #0",
         ),
         // The receipt names the first match of a list.
+        (
+            "auto_deny = ['*mid*']",
+            call("a\nmid\nb"),
+            "deny auto_deny *mid* #0",
+        ),
         (
             "auto_deny = ['a*', 'ab']",
             call("ab"),
