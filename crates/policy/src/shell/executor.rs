@@ -20,13 +20,13 @@ const ALWAYS: [&str; 7] = [
     // Editors and pagers.
     "info less lynx man more most nano nvim pico rview rvim vi view vim vimdiff w3m",
     // Tools that run what a file of the project defines.
-    "ansible ansible-playbook ant bazel cmake composer ctest gmake gradle gradlew gulp just make \
+    "ansible ansible-playbook ant bazel cmake composer ctest gmake gradle gradlew gulp just libtool make \
      meson mvn mvnw ninja nmake npm npx nx pip pipx pnpm pnpx poetry rake run-parts scons task \
      terraform tox turbo uv uvx vagrant yarn",
     // Other machines, containers, users and times.
     "at batch bwrap capsh chroot crontab doas docker firejail flatpak gosu kubectl lxc machinectl \
-     mosh nerdctl nix nix-shell nsenter pkexec podman proot qemu runuser scp screen setpriv sftp \
-     snap socat ssh ssh-agent start-stop-daemon su su-exec sudo sudoedit systemd-run tmux unshare \
+     mosh nerdctl newgrp nix nix-shell nsenter pkexec podman proot qemu runuser scp screen setpriv \
+     sftp sg snap socat ssh ssh-agent start-stop-daemon su su-exec sudo sudoedit systemd-run tmux unshare \
      wine",
     // Programs that run others in a way of their own.
     "dbus-run-session direnv entr eval flock ld.so ltrace parallel perf rlwrap script source . \
@@ -40,7 +40,6 @@ fn flags(program: &str) -> WordTable {
         "apt" | "apt-get" => "-o --option -c",
         "bat" => "--pager",
         "cargo" => "--config -Z -C run r install --manifest-path rustc miri bench",
-        "clang" => "-wrapper -B -fplugin -Xclang -o",
         "curl" => {
             "-o -O -K -J -c -D -T -F -d --config --output --remote-name --remote-name-all \
              --output-dir --cookie-jar --dump-header --trace --trace-ascii --stderr --upload-file \
@@ -54,12 +53,12 @@ fn flags(program: &str) -> WordTable {
         "file" => "-C --compile -z -Z --uncompress --uncompress-noreport -p --preserve-date",
         "find" => "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls",
         "fzf" => "--preview --bind --with-shell",
-        "g++" | "gcc" => "-wrapper -B -fplugin -o",
-        "go" => "run generate tool install get -exec -toolexec -vettool -overlay",
+        "go" => "run generate tool install get -exec -toolexec -vettool -overlay -ldflags",
         "gpg" => "--exec-path --photo-viewer -o --output",
         "hg" => "--config --cwd -R --repository alias",
         "install" => "--strip-program",
         "ip" => "exec -b -batch -force",
+        "javac" => "-J -Xplugin -processor -processorpath --processor-path --processor-module-path",
         "journalctl" => "--vacuum-size --vacuum-time --rotate",
         "logrotate" => "-m -s",
         "nc" | "ncat" => "-e -c --exec --sh-exec --lua-exec",
@@ -69,7 +68,7 @@ fn flags(program: &str) -> WordTable {
         "printf" => "-v",
         "rg" => "--pre --hostname-bin -z --search-zip",
         "rsync" => "-e --rsh --rsync-path --daemon",
-        "rustc" => "-C -o --codegen -Z",
+        "rustc" => "-C -o --codegen -Z --extern -L --sysroot",
         "sort" => "-o --output --compress-program -T --temporary-directory",
         "split" => "--filter",
         "svn" => "--diff-cmd --diff3-cmd --editor-cmd --config-option --config-dir",
@@ -91,6 +90,22 @@ fn flags(program: &str) -> WordTable {
         _ => "",
     })
 }
+
+/// Compilers, linkers and the like, by any part of their names: `gcc-12`, `x86_64-linux-gnu-g++`, `clang++-18`.
+const COMPILERS: WordTable = WordTable(
+    "ar as c++ c89 c99 cc clang clang++ collect2 cpp em++ emcc f77 f95 flang g++ g77 gcc gccgo gdc \
+     gfortran gm2 gnatmake gold hipcc icc icpc icpx icx ifort ifx javac ld lld mold mpic++ mpicc \
+     mpicxx mpif90 nm nvcc ranlib rustc swiftc tcc",
+);
+
+/// Their flags that name a program, a plugin, a folder of programs, a file with more flags, or a file to write.
+/// What follows `@` is in such a file, and what follows `-Wl,` is for the linker.
+const COMPILER_FLAGS: WordTable = WordTable(
+    "-wrapper -B -T -o -fplugin -fpass-plugin -load -plugin --plugin -specs --specs -Xclang -Xlinker \
+     -Xassembler -Xpreprocessor -fuse-ld --ld-path -ccbin --compiler-bindir --config \
+     --gcc-toolchain --sysroot --prefix -run -dumpdir -dumpbase -save-temps -MF -MD -MMD -MJ \
+     --output --serialize-diagnostics",
+);
 
 static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     ALWAYS
@@ -150,13 +165,33 @@ pub(super) fn exec_form(argv: &[String]) -> Option<String> {
             .cloned(),
         _ => {
             let flags = flags(&name);
+            let compiles = is_compiler(&name);
+            let runs = |arg: &&String| {
+                flags.words().any(|flag| may_be_flag(arg, flag))
+                    || (compiles && may_be_compiler_flag(arg))
+            };
             let old_tar = (name == "tar").then(|| args.first().cloned()).flatten();
             args.iter()
-                .find(|arg| flags.words().any(|flag| may_be_flag(arg, flag)))
+                .find(runs)
                 .cloned()
                 .or_else(|| old_tar.filter(|first| first.contains(['I', 'F'])))
         }
     }
+}
+
+/// Whether a part of this name is that of a compiler.
+fn is_compiler(name: &str) -> bool {
+    let mut parts = name.split(['-', '.']);
+    parts.any(|part| COMPILERS.has(part) || COMPILERS.has(family(part)))
+}
+
+/// Whether an argument of a compiler may run or write what its words do not show.
+fn may_be_compiler_flag(arg: &str) -> bool {
+    arg.starts_with('@')
+        || ["-Wl,", "-Wa,", "-Wp,"]
+            .iter()
+            .any(|to| arg.starts_with(to))
+        || COMPILER_FLAGS.words().any(|flag| may_be_flag(arg, flag))
 }
 
 /// Whether an argument is, or may be, this flag.
@@ -171,6 +206,6 @@ fn may_be_flag(arg: &str, flag: &str) -> bool {
         Some(letter) if letter.len() == 1 => {
             arg.len() > 1 && arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
         }
-        _ => arg == flag || arg.split('=').next() == Some(flag),
+        _ => arg == flag || arg.split(['=', ':']).next() == Some(flag),
     }
 }

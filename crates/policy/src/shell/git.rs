@@ -7,9 +7,11 @@ const HARMLESS: WordTable = WordTable("--no-pager --version --help --no-optional
 
 /// Subcommands that run a program from their arguments or from a repository's configuration.
 const RUNNERS: WordTable = WordTable(
-    "bisect config credential cvsserver daemon difftool fast-import filter-branch for-each-repo \
-     gui help hook instaweb maintenance mergetool send-email shell submodule svn upload-pack \
-     receive-pack web--browse remote-ext remote-fd",
+    "archimport bisect citool config credential cvsexportcommit cvsimport cvsserver daemon difftool \
+     fast-import filter-branch for-each-repo fsmonitor--daemon gui help hook http-backend imap-send \
+     instaweb interpret-trailers maintenance merge-index merge-octopus merge-one-file mergetool p4 \
+     quiltimport receive-pack remote-ext remote-fd request-pull send-email shell submodule svn \
+     upload-archive upload-pack web--browse",
 );
 
 /// Flags after a subcommand. `-O`, `-u` and `-x` are found among other letters too.

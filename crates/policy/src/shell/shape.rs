@@ -20,6 +20,17 @@ fn shape(solo: &'static str, valued: &'static str, operands: usize) -> WrapperSh
     }
 }
 
+/// The names of architectures, which are also those of programs that start others.
+pub(super) const ARCHITECTURES: WordTable = WordTable(
+    "alpha arm armv6l armv7b armv7l armv8b armv8l athlon aarch64 i386 i486 i586 i686 linux32 linux64 \
+     loongarch mips mips32 mips64 parisc parisc32 parisc64 ppc ppc32 ppc64 ppc64le ppc64pseries ppcle \
+     powerpc riscv riscv32 riscv64 s390 s390x sparc sparc32 sparc32bash sparc64 uname26 x86_64",
+);
+
+const SETARCH: &str = "-v --verbose -R --addr-no-randomize -F --fdpic-funcptrs -Z --mmap-page-zero -L \
+     --addr-compat-layout -X --read-implies-exec -B --32bit -I --short-inode -S --whole-seconds -T \
+     --sticky-timeouts -3 --3gb --4gb --uname-2.6";
+
 /// Returns the shape of a program that starts another and does not change its effect.
 pub(super) fn wrapper_shape(name: &str) -> Option<WrapperShape> {
     Some(match name {
@@ -28,7 +39,15 @@ pub(super) fn wrapper_shape(name: &str) -> Option<WrapperShape> {
         "nohup" | "builtin" | "fakeroot" | "catchsegv" | "unbuffer" | "xvfb-run"
         | "dbus-run-session" | "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail"
         | "proot" | "direnv" | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks"
-        | "proxychains" | "tini" | "dumb-init" | "busybox" | "toybox" => shape("", "", 0),
+        | "proxychains" | "tini" | "dumb-init" | "busybox" | "toybox" | "aa-exec" | "ccache"
+        | "cgexec" | "chpst" | "chronic" | "cpulimit" | "daemonize" | "distcc" | "eatmydata"
+        | "fakechroot" | "icecc" | "ifne" | "nocache" | "pipesz" | "sccache" | "softlimit"
+        | "trickle" | "uclampset" => shape("", "", 0),
+        "faketime" | "lckdo" | "runcon" | "setlock" | "setuidgid" => shape("", "", 1),
+        "setarch" => shape(SETARCH, "", 0),
+        name if ARCHITECTURES.has(name) => shape(SETARCH, "", 0),
+        "choom" => shape("", "-n --adjust -p --pid", 0),
+        "logsave" => shape("-a -s -v", "", 1),
         "timeout" => shape(
             "--foreground --preserve-status -v --verbose",
             "-k --kill-after -s --signal",

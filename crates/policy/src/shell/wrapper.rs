@@ -5,7 +5,7 @@ use super::{
     executor::{family, name},
     harmless,
     reader::ShellReader,
-    shape::{WrapperShape, find_inner_program, program_flags, wrapper_shape},
+    shape::{ARCHITECTURES, WrapperShape, find_inner_program, program_flags, wrapper_shape},
     variable,
 };
 use crate::word_table::WordTable;
@@ -26,7 +26,12 @@ pub(super) fn follow_program(reader: &mut ShellReader, argv: &[String]) {
             return follow_exec_flags(reader, args, &["-x", "-X", "--exec", "--exec-batch"]);
         }
         "git" => return follow_git(reader, args),
-        "su" | "runuser" | "script" => return follow_command_flag(reader, args),
+        "su" | "runuser" | "script" | "newgrp" => return follow_command_flag(reader, args),
+        "sg" => return follow_sg(reader, args),
+        "hyperfine" => {
+            let lines = args.iter().filter(|arg| !arg.starts_with('-'));
+            return lines.for_each(|line| reader.read_line_unless_empty(line));
+        }
         "docker" | "podman" | "nerdctl" | "kubectl" | "ip" | "tmux" | "screen" => {
             return follow_subcommand(reader, args);
         }
@@ -117,6 +122,14 @@ fn follow_wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: 
         }
         // They join their words and parse them again.
         "ssh" | "mosh" | "watch" | "parallel" => return reader.read_line_unless_empty(&inner.join(" ")),
+        // The name of an architecture may precede the flags, and not all of them are known.
+        "setarch" => {
+            let rest = inner.get(1..).unwrap_or_default();
+            if inner.first().is_some_and(|first| !ARCHITECTURES.has(first)) {
+                reader.add_inner_program(inner);
+            }
+            return follow_wrapped(reader, "linux64", rest, shape);
+        }
         "flock" if inner.first().is_some_and(|arg| arg == "-c" || arg == "--command") => {
             return reader.read_line_unless_empty(&inner.get(1..).unwrap_or_default().join(" "));
         }
@@ -211,6 +224,12 @@ fn follow_exec_flags(reader: &mut ShellReader, args: &[String], flags: &[&str]) 
     }
 }
 
+/// Flags of `git` whose value is a line; others are read with the words after them.
+const FILTERS: WordTable = WordTable(
+    "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --parent-filter \
+     --tag-name-filter --setup --extcmd --sendmail-cmd --to-cmd --cc-cmd",
+);
+
 fn follow_git(reader: &mut ShellReader, args: &[String]) {
     for arg in args {
         // An alias or a setting that is a shell line.
@@ -223,6 +242,13 @@ fn follow_git(reader: &mut ShellReader, args: &[String]) {
     if let Some(at) = told("foreach").or(told("-x")).or(told("--exec")) {
         reader.read_line_unless_empty(&args.get(at + 1..).unwrap_or_default().join(" "));
     }
+    if let Some(at) = told("merge-index") {
+        let flags = |arg: &&String| matches!(arg.as_str(), "-o" | "-q");
+        let rest = args.get(at + 1..).unwrap_or_default();
+        let skipped = rest.iter().take_while(flags).count();
+        reader.add_inner_program(rest.get(skipped..).unwrap_or_default());
+    }
+    follow_flag_values(reader, args, FILTERS);
     if let (Some(_), Some(at)) = (told("bisect"), told("run")) {
         reader.add_inner_program(args.get(at + 1..).unwrap_or_default());
     }
@@ -243,6 +269,17 @@ fn follow_command_flag(reader: &mut ShellReader, args: &[String]) {
         Some(line) => reader.read_line(line),
         None => reader.doubt_dynamic("a shell that reads its input"),
     }
+}
+
+/// Reads the line of `sg - group -c 'line'`. It passes one word to a shell; all of them are read, so that nothing
+/// is missed.
+fn follow_sg(reader: &mut ShellReader, args: &[String]) {
+    let words = args.iter().map(String::as_str);
+    let words: Vec<_> = words
+        .filter(|word| !matches!(*word, "-" | "-c"))
+        .skip(1)
+        .collect();
+    reader.read_line_unless_empty(&words.join(" "));
 }
 
 fn follow_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
