@@ -7,6 +7,10 @@ use serde_json::Value;
 
 /// Attack cases for shell lines.
 pub const SHELL: &str = include_str!("../../fixtures/policy/shell.jsonl");
+/// Shell lines that mode `auto` decides about.
+pub const SHELL_AUTO: &str = include_str!("../../fixtures/policy/shell-auto.jsonl");
+/// Shell lines that write files.
+pub const SHELL_WRITE: &str = include_str!("../../fixtures/policy/shell-write.jsonl");
 /// Shell lines with their expected parse.
 pub const SHELL_READ: &str = include_str!("../../fixtures/policy/shell-read.jsonl");
 /// Attack cases for paths.

@@ -222,6 +222,7 @@ fn decide(policy: &Policy, owned: &Owned) -> PolicyAction {
         arguments: &owned.arguments,
         paths: &owned.paths,
         command: owned.command.as_ref().map(|(text, line)| (*text, line)),
+        findings: None,
         workspace: "/w",
         mode: owned.mode,
         agent: Some("worker"),

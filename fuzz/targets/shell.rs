@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use harn_fuzz::seeds::{self, SHELL, SHELL_READ};
+use harn_fuzz::seeds::{self, SHELL, SHELL_AUTO, SHELL_READ, SHELL_WRITE};
 use harn_model::{PolicyAction, ToolKind};
 use harn_policy::{
     Policy, PolicyCall, SessionMode, ToolApprovalPolicy,
@@ -30,8 +30,9 @@ static NONE: LazyLock<Policy> = LazyLock::new(|| {
 
 fuzz_target!(
     init: seeds::write(
-        seeds::column(SHELL, "line")
-            .chain(seeds::column(SHELL_READ, "line"))
+        [SHELL, SHELL_AUTO, SHELL_READ, SHELL_WRITE]
+            .into_iter()
+            .flat_map(|table| seeds::column(table, "line"))
             .map(String::into_bytes)
     ),
     |data: &[u8]| {
@@ -102,6 +103,7 @@ fn call<'a>(text: &'a str, line: &'a ShellLine, mode: SessionMode) -> PolicyCall
         arguments: &Value::Null,
         paths: &[],
         command: Some((text, line)),
+        findings: None,
         workspace: "/w",
         mode,
         agent: None,

@@ -111,7 +111,7 @@ impl CommandPattern {
     }
 
     /// Whether it spells every word, so that it matches one command only.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !self.open
             && self
                 .words

@@ -12,8 +12,8 @@ use harn_model::{Grant, GrantEffect, PolicyAction, PolicyDecision, SideEffectLev
 use serde_json::Value;
 
 use crate::{
-    LocatedPath, PolicyError, SessionMode, ToolApprovalPolicy, compile::PolicyLayers, grant,
-    shell::ShellLine,
+    CommandFindings, LocatedPath, PolicyError, SessionMode, ToolApprovalPolicy,
+    compile::PolicyLayers, grant, shell::ShellLine,
 };
 
 pub(crate) use guard::writes_only_located;
@@ -37,6 +37,8 @@ pub struct PolicyCall<'a> {
     pub paths: &'a [LocatedPath],
     /// The text of the line that it would run, and the parsed line.
     pub command: Option<(&'a str, &'a ShellLine)>,
+    /// What the disk shows about the line. Without it, links are not followed, and git asks.
+    pub findings: Option<&'a CommandFindings>,
     /// The session's directory.
     pub workspace: &'a str,
     /// The session's mode.

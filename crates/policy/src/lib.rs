@@ -4,6 +4,7 @@
 //! [`PathProbe`] of the caller; accesses no file, clock or environment itself.
 
 mod command;
+mod command_findings;
 mod command_paths;
 mod compile;
 mod decide;
@@ -25,6 +26,7 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
+pub use command_findings::CommandFindings;
 pub use decide::{Policy, PolicyCall};
 pub use error::PolicyError;
 pub use grant::{

@@ -4,12 +4,28 @@
 use std::collections::HashSet;
 
 use crate::{
+    LocatedPath,
     command_paths::make_absolute,
     shell::{ShellLine, SimpleCommand},
 };
 
 /// The limit of folders. Each `cd` can double their number, because a command may fail or run in a subshell.
 const MOST_FOLDERS: usize = 2048;
+
+/// Returns the folders in which a line may start: the session's directory, and the declared paths, one of which may
+/// be the folder in which it runs.
+pub(crate) fn start_folders<'a>(
+    workspace: &'a str,
+    paths: &'a [LocatedPath],
+    line: &ShellLine,
+) -> Vec<&'a str> {
+    let declared = paths
+        .iter()
+        .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
+        .filter_map(|path| path.info.host_path.as_deref())
+        .filter(|path| *path != workspace);
+    [workspace].into_iter().chain(declared).collect()
+}
 
 /// Returns the folders that a line may enter from one of `starts`, without these. None if there are too many:
 /// such a line may run anywhere.

@@ -5,7 +5,8 @@ use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    LocatedPath, PathScope, PolicyCall, PolicyRule, RuleMatcher, ToolApprovalPolicy, decide, shell,
+    CommandFindings, LocatedPath, PathScope, PolicyCall, PolicyRule, RuleMatcher,
+    ToolApprovalPolicy, decide, shell,
 };
 
 /// A session mode; the strictest is first.
@@ -34,6 +35,14 @@ pub enum SessionMode {
     AcceptEdits,
     /// Allows changes that stay in the workspace; asks before others.
     Auto,
+}
+
+/// The reason for what a mode decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ModeReason<'a> {
+    Plain(&'static str),
+    /// A word of a command that may lead outside through a link.
+    OutsideLink(&'a str),
 }
 
 impl SessionMode {
@@ -77,10 +86,19 @@ impl SessionMode {
     }
 
     /// Returns the action for a call, and the reason.
-    pub(crate) fn decide(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
-        if !call.writes() {
-            return self.decide_reading(call);
+    pub(crate) fn decide<'a>(self, call: &PolicyCall<'a>) -> (PolicyAction, ModeReason<'a>) {
+        let (action, why) = match call.writes() {
+            true => self.decide_writing(call),
+            false => self.decide_reading(call),
+        };
+        let link = call.findings.and_then(CommandFindings::outside_word);
+        match link.filter(|_| action == PolicyAction::Ask) {
+            Some(word) => (action, ModeReason::OutsideLink(word)),
+            None => (action, ModeReason::Plain(why)),
         }
+    }
+
+    fn decide_writing(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         match self {
             Self::ReadOnly => (PolicyAction::Deny, "nothing is changed or run"),
             Self::AcceptEdits if is_edit(call, &[ToolKind::Edit]) => {
@@ -183,8 +201,8 @@ fn makes_repository(path: &LocatedPath) -> bool {
     names.any(|name| name.eq_ignore_ascii_case("HEAD"))
 }
 
-/// Whether a call runs commands, and all of them are known to change nothing and to read nothing outside.
-/// Checks words only: a link in the workspace that leads out of it is not detected.
+/// Whether a call runs commands, and all of them are known to change nothing and to read nothing outside. A program
+/// that searches folders may find a link in them that leads out; only those among the words are checked.
 fn only_reads(call: &PolicyCall<'_>) -> bool {
     let Some((_, line)) = call.command else {
         return false;
@@ -194,6 +212,10 @@ fn only_reads(call: &PolicyCall<'_>) -> bool {
         && line.doubts.is_empty()
         && line.commands.iter().all(shell::is_read_only)
         && shell::reads_only_below(line)
+        && call
+            .findings
+            .and_then(CommandFindings::outside_word)
+            .is_none()
         && (runs_in_workspace_root(call) || !line.commands.iter().any(is_git))
         && !call.paths.iter().any(makes_repository)
         && decide::writes_only_located(call, line)
@@ -242,6 +264,7 @@ mod tests {
             arguments: &Value::Null,
             paths: &[located],
             command: None,
+            findings: None,
             workspace: "/w",
             mode: SessionMode::Auto,
             agent: None,

@@ -7,7 +7,7 @@ use harn_model::{PolicyAction, RiskLabel};
 
 use super::{CallFacts, OpinionSource, PolicyCall, StrongestOpinion, layer};
 use crate::{
-    PathScope, command_paths,
+    CommandFindings, PathScope, command_paths,
     compile::PolicyLayer,
     path::is_protected_name,
     shell::{self, LineDoubt, Redirect, ShellLine},
@@ -53,23 +53,30 @@ pub(super) fn check_command<'a>(call: &PolicyCall<'a>, strongest: &mut Strongest
     let Some((_, line)) = call.command else {
         return;
     };
-    for redirect in line
-        .redirects
-        .iter()
-        .filter(|redirect| writes_file(redirect))
-    {
+    let redirects = line.redirects.iter().enumerate();
+    for (at, redirect) in redirects.filter(|(_, redirect)| writes_file(redirect)) {
         let path = redirect.path.as_str();
-        if path_names(path).any(|name| is_protected_name(OsStr::new(name))) {
+        let found = |is: fn(&CommandFindings, usize) -> bool| {
+            call.findings.is_some_and(|findings| is(findings, at))
+        };
+        if path_names(path).any(|name| is_protected_name(OsStr::new(name)))
+            || found(CommandFindings::is_redirect_protected)
+        {
             let source = OpinionSource::Protected(path);
             strongest.record_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
-        } else if may_leave(path) {
+        } else if may_leave(path) || found(CommandFindings::redirect_leads_out) {
             let source = OpinionSource::OutsideRedirect(path);
             strongest.record_risk(RiskLabel::ExternalPath, PolicyAction::Ask, source);
         }
     }
-    for command in &line.commands {
+    for (at, command) in line.commands.iter().enumerate() {
         let mut words = command.argv.iter();
         let found = words.find_map(|word| command_paths::find_protected(word, call.workspace));
+        let linked = || {
+            call.findings
+                .and_then(|findings| findings.protected_word(at))
+        };
+        let found = found.or_else(linked);
         // Only a program knows which words it writes, unless it is known to write none.
         if let Some(path) = found.filter(|_| !shell::is_read_only(command)) {
             let source = OpinionSource::ProtectedWord(path);

@@ -6,10 +6,10 @@ use harn_model::{PolicyAction, RiskLabel, ToolKind};
 
 use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
-    PathScope,
+    CommandFindings, PathScope,
     command::{CommandPattern, MatchStrictness, stay_inside},
     compile::{CompiledRule, PolicyLayer, PolicyLayers},
-    line_folders::entered_folders,
+    line_folders::{entered_folders, start_folders},
     path::normalise_text,
     pattern::{CallPath, CallPaths, NamePattern, PathPattern, PathSets, PatternHits, PossibleHits},
     shell::{ShellLine, SimpleCommand},
@@ -58,14 +58,15 @@ impl<'a> CallFacts<'a> {
             let argv = line.commands.iter().flat_map(|command| &command.argv);
             let redirects = line.redirects.iter().map(|redirect| &redirect.path);
             let words = argv.chain(redirects).map(String::as_str);
+            let targets = self
+                .call
+                .findings
+                .into_iter()
+                .flat_map(CommandFindings::targets);
+            let words = words.chain(targets);
             // A declared folder may be the one in which it runs, and the line itself may change the directory.
             let workspace = &*normalise_text(self.call.workspace);
-            let declared = self.call.paths.iter();
-            let declared = declared
-                .filter(|path| !line.redirects.iter().any(|it| it.path == path.info.input))
-                .filter_map(|path| path.info.host_path.as_deref())
-                .filter(|path| *path != workspace);
-            let starts: Vec<_> = [workspace].into_iter().chain(declared).collect();
+            let starts = start_folders(workspace, self.call.paths, line);
             let entered = entered_folders(line, &starts);
             let folders = entered.as_ref().map(|entered| {
                 let entered = entered.iter().map(String::as_str);
@@ -233,10 +234,14 @@ fn matches_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         return false;
     };
     let sure = rule.action != PolicyAction::Allow || is_plain(line);
+    let covers = |command: &SimpleCommand, is_linked| covers_command(rule, command, is_linked);
     sure && may_cover(rule, facts)
-        && matches_list(rule.action, &line.commands, |command| {
-            covers_command(rule, command)
-        })
+        && match rule.action {
+            PolicyAction::Allow => covers_every_command(facts, covers),
+            PolicyAction::Ask | PolicyAction::Deny => {
+                line.commands.iter().any(|command| covers(command, false))
+            }
+        }
 }
 
 /// Whether a rule matches a list: an allow rule all items and at least one, an ask or deny rule any.
@@ -257,14 +262,18 @@ fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         })
 }
 
-/// Whether a rule for commands matches this one.
-fn covers_command(rule: &CompiledRule, command: &SimpleCommand) -> bool {
+/// Whether a rule for commands matches this one. If a word of it is a link that leads out, an allow rule must spell
+/// all its words.
+fn covers_command(rule: &CompiledRule, command: &SimpleCommand, is_linked: bool) -> bool {
     let reading = rule.strictness();
-    let by_words = |pattern: &CommandPattern| pattern.matches(command, reading);
+    let is_linked = is_linked && reading == MatchStrictness::Whole;
+    let by_words = |pattern: &CommandPattern| {
+        pattern.matches(command, reading) && (!is_linked || pattern.is_plain())
+    };
     // A program's name alone spells none of its words, like a trailing `*`.
     let unspelt = || {
         let words = command.argv.get(1..).unwrap_or_default();
-        reading == MatchStrictness::Wide || stay_inside(words)
+        reading == MatchStrictness::Wide || (!is_linked && stay_inside(words))
     };
     let worded = match rule.command.is_empty() {
         true => unspelt(),
@@ -281,28 +290,58 @@ fn covers_any_command(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         && matches_call(rule, facts)
         && matches_paths(rule, facts)
         && line.is_some_and(|line| {
-            line.commands
-                .iter()
-                .any(|command| covers_command(rule, command))
+            let mut commands = line.commands.iter();
+            commands.any(|command| covers_command(rule, command, false))
+        })
+}
+
+/// Whether `covers` holds for every command of the line, given whether it is linked. A file outside that the line
+/// reads by redirection counts as the last word of one of them: `cat < ../x` is judged like `cat ../x`.
+fn covers_every_command(
+    facts: &CallFacts<'_>,
+    covers: impl Fn(&SimpleCommand, bool) -> bool,
+) -> bool {
+    let Some(line) = facts.line() else {
+        return false;
+    };
+    let is_linked = |at| {
+        facts
+            .call
+            .findings
+            .is_some_and(|findings| findings.leads_out(at))
+    };
+    let mut commands = line.commands.iter().enumerate();
+    let mut redirects = line.redirects.iter().enumerate();
+    !line.commands.is_empty()
+        && commands.all(|(at, command)| covers(command, is_linked(at)))
+        && redirects.all(|(at, redirect)| {
+            let findings = facts.call.findings;
+            let linked = findings.is_some_and(|findings| findings.redirect_leads_out(at));
+            let stays = redirect.write
+                || redirect.path == "/dev/null"
+                || (!linked && stay_inside(std::slice::from_ref(&redirect.path)));
+            stays
+                || line.commands.iter().any(|command| {
+                    let mut command = command.clone();
+                    command.argv.push(redirect.path.clone());
+                    covers(&command, linked)
+                })
         })
 }
 
 /// Whether rules of this policy allow every command of the line. One rule need not match them all: a command
 /// that may run alone may run after another allowed one.
 fn covers_line(layer: &PolicyLayer, facts: &CallFacts<'_>) -> bool {
-    let Some(line) = facts.line() else {
-        return false;
-    };
-    let allowed = |command: &SimpleCommand| {
+    let allowed = |command: &SimpleCommand, is_linked| {
         layer.rules.iter().any(|rule| {
             rule.action == PolicyAction::Allow
                 && rule.has_command_patterns()
-                && covers_command(rule, command)
+                && covers_command(rule, command, is_linked)
                 && matches_call(rule, facts)
                 && matches_paths(rule, facts)
         })
     };
-    is_plain(line) && line.commands.iter().all(allowed)
+    facts.line().is_some_and(is_plain) && covers_every_command(facts, allowed)
 }
 
 /// Whether a line is no more than its commands: it has no doubts and writes no other file.

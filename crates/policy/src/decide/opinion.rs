@@ -2,7 +2,7 @@
 
 use harn_model::{Grant, PolicyAction, RiskLabel};
 
-use crate::{LocatedPath, compile::CompiledRule};
+use crate::{LocatedPath, compile::CompiledRule, mode::ModeReason};
 
 /// An action for a call, and its source. Only the opinion that decides is put into words.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(super) enum OpinionSource<'a> {
     /// A command whose effects are unknown.
     Doubt(&'a str),
     /// The session's mode, with its reason.
-    Mode(&'static str),
+    Mode(ModeReason<'a>),
 }
 
 impl<'a> Opinion<'a> {

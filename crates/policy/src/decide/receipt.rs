@@ -6,7 +6,7 @@ use harn_model::{
 };
 
 use super::{Opinion, OpinionSource, PolicyCall};
-use crate::{LocatedPath, compile::CompiledRule, grant};
+use crate::{LocatedPath, compile::CompiledRule, grant, mode::ModeReason};
 
 pub(super) fn write(
     call: &PolicyCall<'_>,
@@ -121,7 +121,19 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
             let about = grant::visible_line(about);
             format!("cannot determine what the command does: {about}")
         }
-        OpinionSource::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
+        OpinionSource::Mode(why) => {
+            let mode = call.mode.id();
+            match why {
+                ModeReason::Plain(why) => format!("the session's mode is {mode}: {why}"),
+                ModeReason::OutsideLink(word) => {
+                    let word = grant::visible_line(word);
+                    format!(
+                        "the session's mode is {mode}: {word} may lead outside the session's directories \
+                         through a link"
+                    )
+                }
+            }
+        }
     }
 }
 

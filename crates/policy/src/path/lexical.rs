@@ -40,6 +40,11 @@ pub(super) fn unusable_reason(input: &str) -> Option<&'static str> {
     wrong.iter().find(|(is, _)| *is).map(|(_, reason)| *reason)
 }
 
+/// Whether no file can have this path, because it or a name in it is too long.
+pub(super) fn is_too_long(input: &str) -> bool {
+    input.len() > MAX_BYTES || names(input).any(|name| name.len() > MAX_NAME)
+}
+
 /// Returns what is odd about a usable path, for the person who decides.
 pub(super) fn odd_reason(input: &str) -> Option<&'static str> {
     let plain = || names(input).filter(|name| !has_only_dots_and_spaces(name));

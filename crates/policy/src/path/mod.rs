@@ -5,6 +5,7 @@
 
 mod follow;
 mod lexical;
+mod links;
 mod protected;
 
 use std::{
@@ -18,6 +19,7 @@ use harn_model::{PathKind, WorkspacePathInfo};
 use follow::{FollowedPath, ProbeCache};
 use protected::ResolvedRoots;
 
+pub(crate) use links::LinkSearch;
 pub use protected::is_protected_name;
 
 /// Reads one name on a disk at a time.
@@ -30,6 +32,13 @@ pub trait PathProbe: Send + Sync {
     fn find_case_variant(&self, path: &Path) -> io::Result<Option<OsString>> {
         let _ = path;
         Ok(None)
+    }
+
+    /// Returns the content of a regular file of at most `limit` bytes. Fails for a larger one, a link and any other
+    /// entry, and never waits for one. A probe that reads no files need not implement it; then git asks.
+    fn read_file(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        let _ = (path, limit);
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

@@ -73,8 +73,8 @@ fn flags(program: &str) -> WordTable {
         "split" => "--filter",
         "svn" => "--diff-cmd --diff3-cmd --editor-cmd --config-option --config-dir",
         "systemctl" => "edit start restart enable link",
-        "tar" => {
-            "-I -F --to-command --checkpoint-action --use-compress-program --info-script \
+        "tar" | "bsdtar" | "gtar" => {
+            "-I -F -x --extract --get --to-command --checkpoint-action --use-compress-program --info-script \
              --new-volume-script --rsh-command --rmt-command"
         }
         "tcpdump" => "-z -w -r",
@@ -107,6 +107,11 @@ const COMPILER_FLAGS: WordTable = WordTable(
      --output --serialize-diagnostics",
 );
 
+/// Programs that write files which an archive or a patch names.
+const UNPACKERS: WordTable = WordTable("7z 7za 7zr cpio patch pax unar unrar unzip");
+
+const TARS: WordTable = WordTable("bsdtar gtar tar");
+
 static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     ALWAYS
         .into_iter()
@@ -115,7 +120,7 @@ static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Returns a program's name as in the tables: without folder and `.exe`, in lower case.
-pub(super) fn name(program: &str) -> Cow<'_, str> {
+pub(crate) fn name(program: &str) -> Cow<'_, str> {
     let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
     if !base
         .bytes()
@@ -170,11 +175,14 @@ pub(super) fn exec_form(argv: &[String]) -> Option<String> {
                 flags.words().any(|flag| may_be_flag(arg, flag))
                     || (compiles && may_be_compiler_flag(arg))
             };
-            let old_tar = (name == "tar").then(|| args.first().cloned()).flatten();
+            if UNPACKERS.has(&name) {
+                return Some("writes files that its words do not show".to_owned());
+            }
+            let old_tar = TARS.has(&name).then(|| args.first().cloned()).flatten();
             args.iter()
                 .find(runs)
                 .cloned()
-                .or_else(|| old_tar.filter(|first| first.contains(['I', 'F'])))
+                .or_else(|| old_tar.filter(|first| first.contains(['I', 'F', 'x'])))
         }
     }
 }

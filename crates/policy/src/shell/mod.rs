@@ -26,7 +26,9 @@ mod variable;
 mod word;
 mod wrapper;
 
+pub(crate) use executor::name as program_name;
 pub use read_scope::reads_only_below;
+pub(crate) use read_scope::uses_no_files;
 pub use readonly::is_read_only;
 
 /// The longest line that is read, in bytes.

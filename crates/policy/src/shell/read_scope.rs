@@ -15,11 +15,19 @@ pub fn reads_only_below(line: &ShellLine) -> bool {
     line.commands.iter().all(stays_below) && read.all(|redirect| is_below(&redirect.path))
 }
 
+/// Whether a program uses none of its words as a file.
+pub(crate) fn uses_no_files(command: &SimpleCommand) -> bool {
+    command
+        .argv
+        .first()
+        .is_some_and(|program| NO_FILES.contains(&program.as_str()))
+}
+
 fn stays_below(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;
     };
-    if NO_FILES.contains(&program.as_str()) {
+    if uses_no_files(command) {
         return true;
     }
     let pattern = pattern_index(program, args);

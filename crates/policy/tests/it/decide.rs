@@ -96,6 +96,72 @@ fn trailing_star_allows_only_words_inside_the_directory() {
 }
 
 #[test]
+fn trailing_star_allows_no_link_that_leads_outside() {
+    let copy = "rules = [{ allow = { command = 'cp *' } }]";
+    let name = "rules = [{ allow = { command_identity = 'cp' } }]";
+    let spelled = "rules = [{ allow = { command = 'cp a leaves/x' } }]";
+    let middle = "rules = [{ allow = { command = 'cp * leaves/x' } }]";
+    let linked = |line: &str| run(line).looked_up();
+    let auto = |line: &str| linked(line).with_mode(SessionMode::Auto);
+    check(&[
+        (copy, linked("cp a src/b"), "allow rules #0"),
+        (copy, linked("cp a stays/b"), "allow rules #0"),
+        (copy, linked("cp a leaves/b"), "ask mode ask"),
+        (copy, linked("cp a dangles"), "ask mode ask"),
+        (copy, run("cp a leaves/b"), "allow rules #0"),
+        (copy, linked("cp a b; cp a leaves/b"), "ask mode ask"),
+        (name, linked("cp a stays/b"), "allow rules #0"),
+        (name, linked("cp a leaves/b"), "ask mode ask"),
+        (spelled, linked("cp a leaves/x"), "allow rules #0"),
+        (middle, linked("cp a leaves/x"), "ask mode ask"),
+        ("", auto("cat stays/x"), "allow mode auto"),
+        ("", auto("cat leaves/x"), "ask mode auto"),
+        ("", auto("cat < leaves/x"), "ask mode auto"),
+        ("", auto("echo leaves"), "allow mode auto"),
+        (
+            "rules = [{ deny = { path = 'src/**' } }]",
+            linked("cp a stays/b"),
+            "deny rules #0",
+        ),
+        (
+            "rules = [{ deny = { path = '/etc/**' } }]",
+            linked("cp leaves/x b"),
+            "deny rules #0",
+        ),
+        (
+            "auto_approve = ['run']",
+            linked("echo a > leaves/x"),
+            "ask default_external_path",
+        ),
+    ]);
+    let reason = decide("", &auto("cat leaves/x")).reason;
+    let expected = "the session's mode is auto: leaves/x may lead outside the session's directories through a link";
+    assert_eq!(reason, expected);
+    let many: String = (0..12).map(|at| format!("cd d{at}; ")).collect();
+    let all = "rules = [{ allow = { command = ['cd *', 'cp *'] } }]";
+    let unsure = decide(all, &linked(&format!("{many}cp a b")));
+    assert_eq!(unsure.action, PolicyAction::Ask, "{unsure:?}");
+    let words = "a ".repeat(1500);
+    let long = |folders: &str| decide(all, &linked(&format!("{folders}cp {words}b"))).action;
+    assert_eq!(long("cd d1; "), PolicyAction::Allow);
+    assert_eq!(long("cd d1; cd d2; cd d3; "), PolicyAction::Ask);
+}
+
+#[test]
+fn file_read_by_redirection_counts_as_a_word() {
+    let cat = "rules = [{ allow = { command = 'cat *' } }]";
+    let etc = "rules = [{ allow = { command = 'cat /etc/*' } }, { allow = { command = 'cat' } }]";
+    check(&[
+        (cat, run("cat < a"), "allow rules #0"),
+        (cat, run("cat < /dev/null"), "allow rules #0"),
+        (cat, run("cat < ../a"), "ask mode ask"),
+        (cat, run("cat a; cat < /etc/x"), "ask mode ask"),
+        (etc, run("cat < /etc/x"), "allow rules #1"),
+        (etc, run("cat < /srv/x"), "ask mode ask"),
+    ]);
+}
+
+#[test]
 fn command_that_names_a_protected_path_asks() {
     let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
     let auto = |line: &str| run(line).with_mode(SessionMode::Auto);

@@ -74,6 +74,7 @@ fn decide(policy: &Policy, case: &Case, paths: &[LocatedPath]) -> PolicyDecision
         arguments: &Value::Null,
         paths,
         command: None,
+        findings: None,
         workspace: "/",
         mode: SessionMode::Auto,
         agent: None,

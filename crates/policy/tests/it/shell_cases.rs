@@ -2,9 +2,15 @@
 //! `auto`: attacks, and lines that look like one. `UPDATE_EXPECT=1` rewrites the expectations; read the difference
 //! before you keep it.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    process::{Command, Stdio},
+};
 
-use crate::shell_table::{Case, auto_cases, cases, decide, fixture, policy};
+use crate::path_tree::World;
+use crate::shell_table::{
+    Case, auto_cases, cases, decide, decide_in, fixture, policy, write_cases, write_policy,
+};
 use expect_test::expect_file;
 use harn_model::PolicyAction;
 use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
@@ -25,10 +31,50 @@ fn every_line_is_decided_as_in_the_table_of_auto_mode() {
     );
 }
 
+#[test]
+fn every_line_that_writes_is_decided_as_in_the_table() {
+    let (world, policy) = (World::build(), write_policy());
+    check_by("shell-write.jsonl", write_cases(), |line| {
+        decide_in(&world, &policy, line, SessionMode::Ask)
+    });
+}
+
+/// Runs every allowed line of the table, and compares everything outside the session's directories, and what is
+/// never written, before and after.
+#[test]
+fn allowed_line_that_writes_changes_nothing_elsewhere() {
+    let mut ran = 0;
+    for case in write_cases()
+        .iter()
+        .filter(|case| case.reason.contains("\"write\" allows"))
+    {
+        let world = World::build();
+        let before = world.read_protected();
+        let status = Command::new("timeout")
+            .args(["20", "sh", "-c", &case.line])
+            .current_dir(world.workspace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        assert!(status.is_ok(), "{:?}", case.line);
+        assert_eq!(world.read_protected(), before, "{:?}", case.line);
+        ran += 1;
+    }
+    assert!(ran >= 60, "{ran} lines");
+}
+
 fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
+    check_by(table, cases, |line| {
+        let (action, reason, _) = decide(policy, line, mode);
+        (action, reason)
+    });
+}
+
+fn check_by(table: &str, cases: Vec<Case>, decide: impl Fn(&str) -> (PolicyAction, String)) {
     let mut got = String::new();
     for case in cases {
-        let (action, reason, _) = decide(policy, &case.line, mode);
+        let (action, reason) = decide(&case.line);
         let decision = match action {
             PolicyAction::Allow => "allow",
             PolicyAction::Ask => "ask",

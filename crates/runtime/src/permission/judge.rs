@@ -7,7 +7,7 @@ use harn_model::{
     RuleSource,
 };
 use harn_policy::{
-    LocatedPath, PolicyCall, PolicyError, grant_for_call,
+    CommandFindings, LocatedPath, PolicyCall, PolicyError, grant_for_call,
     shell::{self, LineDoubt, ShellLine},
     visible_line,
 };
@@ -108,6 +108,10 @@ fn judge_located(
             (Cow::Borrowed(""), line)
         }
     });
+    let roots = top.roots();
+    let findings = command
+        .as_ref()
+        .map(|(_, line)| CommandFindings::read(&roots, &paths, line, &*config.probe));
     let capabilities = act.capabilities();
     let workspace = top.cwd.to_string_lossy();
     let annotations = act.annotations.as_ref();
@@ -119,6 +123,7 @@ fn judge_located(
         arguments: &act.input,
         paths: &paths,
         command: command.as_ref().map(|(text, line)| (&**text, line)),
+        findings: findings.as_ref(),
         workspace: &workspace,
         mode: shared.mode(),
         agent: shared.worker_name(),

@@ -64,6 +64,7 @@ fn decide(policy: &Policy, tool: &str) -> PolicyDecision {
         arguments: &Value::Null,
         paths: &[],
         command: None,
+        findings: None,
         workspace: "/w",
         mode: SessionMode::Ask,
         agent: None,

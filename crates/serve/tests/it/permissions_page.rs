@@ -41,6 +41,7 @@ fn decide(policy: &Policy, workspace: &Path, case: &Case<'_>) -> PolicyAction {
         arguments: &Value::Null,
         paths: &paths,
         command: line.as_ref().map(|(text, line)| (*text, line)),
+        findings: None,
         workspace: "/w",
         mode: case.mode,
         agent: case.agent,

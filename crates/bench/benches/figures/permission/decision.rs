@@ -61,6 +61,7 @@ fn decide(policy: &Policy, paths: &[LocatedPath]) {
         arguments: &Value::Null,
         paths,
         command: None,
+        findings: None,
         workspace: "/w",
         mode: SessionMode::Ask,
         agent: None,

@@ -80,6 +80,7 @@ fn judge(policy: &Policy, text: &str) -> PolicyAction {
         arguments: &Value::Null,
         paths: &[],
         command: Some((text, &line)),
+        findings: None,
         workspace: "/w",
         mode: SessionMode::Auto,
         agent: None,

@@ -8,8 +8,8 @@ use std::{
 
 use harn_model::{Grant, PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
 use harn_policy::{
-    LocatedPath, PathEntry, PathProbe, PolicyCall, SessionMode, SessionRoots, ToolApprovalPolicy,
-    locate,
+    CommandFindings, LocatedPath, PathEntry, PathProbe, PolicyCall, SessionMode, SessionRoots,
+    ToolApprovalPolicy, locate,
     shell::{self, LineDoubt, Redirect, ShellLine, SimpleCommand},
 };
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ pub(crate) struct Owned {
     pub(crate) arguments: Value,
     pub(crate) paths: Vec<LocatedPath>,
     pub(crate) command: Option<(String, ShellLine)>,
+    pub(crate) findings: Option<CommandFindings>,
     pub(crate) workspace: String,
     pub(crate) mode: SessionMode,
     pub(crate) agent: Option<String>,
@@ -40,6 +41,7 @@ pub(crate) fn call(tool: &str) -> Owned {
         arguments: json!({}),
         paths: Vec::new(),
         command: None,
+        findings: None,
         workspace: "/w".to_owned(),
         mode: SessionMode::Ask,
         agent: None,
@@ -93,6 +95,13 @@ impl Owned {
         self.line(line, read)
     }
 
+    /// Looks up its words on the disk, after all paths and its line are set.
+    pub(crate) fn looked_up(mut self) -> Self {
+        let line = self.command.as_ref().map(|(_, line)| line);
+        self.findings = line.map(|line| CommandFindings::read(&roots(), &self.paths, line, &Told));
+        self
+    }
+
     pub(crate) fn line(mut self, text: &str, line: ShellLine) -> Self {
         self.arguments["command"] = json!(text);
         self.command = Some((text.to_owned(), line));
@@ -136,6 +145,7 @@ impl Owned {
                 .command
                 .as_ref()
                 .map(|(text, line)| (text.as_str(), line)),
+            findings: self.findings.as_ref(),
             workspace: &self.workspace,
             mode: self.mode,
             agent: self.agent.as_deref(),
@@ -217,8 +227,11 @@ pub(crate) fn with_exec_capable(mut line: ShellLine) -> ShellLine {
 }
 
 pub(crate) fn locate_in_world(path: &str) -> LocatedPath {
-    let roots = SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
-    locate(&roots, path, &Told)
+    locate(&roots(), path, &Told)
+}
+
+fn roots() -> SessionRoots {
+    SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()])
 }
 
 /// A disk of folders, three links and nothing else.

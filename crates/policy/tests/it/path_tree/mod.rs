@@ -93,9 +93,45 @@ impl World {
         &self.base
     }
 
+    /// The first directory of a session in the tree.
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.roots.dirs()[0]
+    }
+
     /// The directories of a session in the tree.
     pub(crate) fn roots(&self) -> &SessionRoots {
         &self.roots
+    }
+
+    /// Returns every path outside the session's directories, and every one that is never written, with its content
+    /// or its target.
+    pub(crate) fn read_protected(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.base.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let meta = fs::symlink_metadata(&path).unwrap();
+                if meta.is_dir() {
+                    folders.push(path.clone());
+                }
+                let inside = self.roots.dirs().iter().any(|dir| path.starts_with(dir));
+                let named = path.iter().any(|name| name == ".git");
+                let listed = self.roots.protected().iter().any(|it| path.starts_with(it));
+                if !inside || named || listed {
+                    let content = match &meta {
+                        it if it.is_symlink() => fs::read_link(&path)
+                            .unwrap()
+                            .into_os_string()
+                            .into_encoded_bytes(),
+                        it if it.is_file() => fs::read(&path).unwrap(),
+                        _ => Vec::new(),
+                    };
+                    found.insert(path, content);
+                }
+            }
+        }
+        found
     }
 
     /// The links in the first directory, relative to it.

@@ -7,11 +7,13 @@ use std::{
 
 use harn_model::{PolicyAction, ToolKind};
 use harn_policy::{
-    Policy, PolicyCall, SessionMode, ToolApprovalPolicy,
+    CommandFindings, Policy, PolicyCall, SessionMode, ToolApprovalPolicy,
     shell::{self, ShellLine},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::path_tree::{StdProbe, World};
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,11 +53,43 @@ fn read_cases(name: &str) -> Vec<Case> {
         .collect()
 }
 
+/// Returns the cases of programs that write files.
+pub(crate) fn write_cases() -> Vec<Case> {
+    read_cases("shell-write.jsonl")
+}
+
 /// Returns the policy for the table.
 pub(crate) fn policy() -> Policy {
-    let text = fs::read_to_string(fixture("shell-policy.toml")).unwrap();
-    let policy = ToolApprovalPolicy::from_toml("shell-policy.toml", &text).unwrap();
+    read_policy("shell-policy.toml")
+}
+
+/// Returns the policy for the table of programs that write files.
+pub(crate) fn write_policy() -> Policy {
+    read_policy("shell-write-policy.toml")
+}
+
+fn read_policy(name: &str) -> Policy {
+    let text = fs::read_to_string(fixture(name)).unwrap();
+    let policy = ToolApprovalPolicy::from_toml(name, &text).unwrap();
     policy.compile().unwrap()
+}
+
+/// Decides about a line that runs in the tree of the table of paths, whose links it follows.
+pub(crate) fn decide_in(
+    world: &World,
+    policy: &Policy,
+    line: &str,
+    mode: SessionMode,
+) -> (PolicyAction, String) {
+    let read = shell::read(line);
+    let findings = CommandFindings::read(world.roots(), &[], &read, &StdProbe);
+    let decision = policy.decide(&PolicyCall {
+        command: Some((line, &read)),
+        findings: Some(&findings),
+        workspace: world.workspace().to_str().unwrap(),
+        ..call(mode)
+    });
+    (decision.action, decision.reason)
 }
 
 /// Decides about a line and returns the action, the reason and the parsed line.
@@ -66,17 +100,25 @@ pub(crate) fn decide(
 ) -> (PolicyAction, String, ShellLine) {
     let read = shell::read(line);
     let decision = policy.decide(&PolicyCall {
+        command: Some((line, &read)),
+        ..call(mode)
+    });
+    (decision.action, decision.reason, read)
+}
+
+fn call(mode: SessionMode) -> PolicyCall<'static> {
+    PolicyCall {
         tool: "run_command",
         kind: Some(ToolKind::Execute),
         side_effect: None,
         capabilities: &[],
         arguments: &Value::Null,
         paths: &[],
-        command: Some((line, &read)),
+        command: None,
+        findings: None,
         workspace: "/workspace",
         mode,
         agent: None,
         grants: &[],
-    });
-    (decision.action, decision.reason, read)
+    }
 }
