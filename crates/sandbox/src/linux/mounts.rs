@@ -83,13 +83,21 @@ pub(super) fn build(
     view.writable.extend(temporary.clone());
     let roots = outermost(&view.writable);
     for root in &roots {
-        // An overlay is a mount already.
-        if !caches.iter().any(|cache| cache.dir == *root) {
+        // An overlay is a mount already, and a mount over the root is not visible.
+        if !caches.iter().any(|cache| cache.dir == *root) && root != Path::new("/") {
             mount_bind_recursive(root, root).map_err(failed(root.display()))?;
         }
     }
     make_read_only(&roots, other_layer)?;
     mount_system();
+    if !other_layer {
+        // Settings of the kernel, which root may write.
+        for path in ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"].map(Path::new) {
+            if path.exists() {
+                read_only::fix_read_only(path)?;
+            }
+        }
+    }
     let in_use: Vec<&Path> = roots
         .iter()
         .filter(|root| Some(*root) != temporary.as_ref())

@@ -74,7 +74,8 @@ fn fix_folders(folder: &Path, fixed: &mut Vec<PathBuf>) -> Result<(), SetupError
     Ok(())
 }
 
-fn fix_read_only(path: &Path) -> Result<(), SetupError> {
+/// Mounts a path onto itself, read-only.
+pub(super) fn fix_read_only(path: &Path) -> Result<(), SetupError> {
     mount_bind_recursive(path, path).map_err(failed(path.display()))?;
     let present = statvfs(path).map_err(failed(path.display()))?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;

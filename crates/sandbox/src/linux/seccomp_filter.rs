@@ -49,6 +49,12 @@ const REFUSED: [i64; 25] = [
     libc::SYS_quotactl,
 ];
 
+/// The requests `TIOCSTI` and `TIOCLINUX`: input to a terminal that other programs read as typed.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
+
+/// The flag for a user namespace, in which a command would have all privileges over what it creates there.
+const NEW_USER: u64 = libc::CLONE_NEWUSER as u64;
+
 /// The option of a send that also opens the connection, which Landlock does not see.
 const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
 
@@ -62,9 +68,7 @@ pub(super) fn install(confinement: &Confinement) -> Result<(), SetupError> {
     let own = rule(&[(0, SeccompCmpOp::MaskedEq(NEW_USER), NEW_USER)])?;
     refused.insert(libc::SYS_clone, vec![own.clone()]);
     refused.insert(libc::SYS_unshare, vec![own]);
-    // Input to a terminal that other programs read as typed.
-    let input = [libc::TIOCSTI, libc::TIOCLINUX].map(u64::from);
-    let input: Result<_, _> = input
+    let input: Result<_, _> = TERMINAL_INPUT
         .iter()
         .map(|request| rule(&[(1, SeccompCmpOp::Eq, *request)]))
         .collect();
@@ -72,8 +76,6 @@ pub(super) fn install(confinement: &Confinement) -> Result<(), SetupError> {
     install_one(refused, libc::EPERM)?;
     install_one(sockets(confinement)?, libc::EACCES)
 }
-
-const NEW_USER: u64 = libc::CLONE_NEWUSER as u64;
 
 /// Returns the refused sockets.
 fn sockets(confinement: &Confinement) -> Result<FilterRules, SetupError> {

@@ -7,8 +7,10 @@ mod ends;
 mod files;
 mod git_attacks;
 mod processes;
+mod programs_at_work;
 mod rig;
 mod sockets;
+mod weaker_systems;
 
 #[allow(unreachable_pub, reason = "a test binary exports nothing")]
 #[path = "../../../testkit/src/programs.rs"]
