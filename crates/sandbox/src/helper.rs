@@ -18,10 +18,8 @@ use crate::{Confinement, SandboxSupport, system};
 /// stderr begins with `sandbox: ` and has the reason.
 pub const SETUP_FAILED: u8 = 125;
 
-/// The hidden first arguments: a command in the sandbox, and the two questions of the probe.
+/// The hidden first argument.
 pub(crate) const WORD: &str = "sandbox-helper";
-pub(crate) const FEATURES: &str = "sandbox-features";
-pub(crate) const ANSWER: &str = "sandbox-answer";
 
 /// Runs the helper if the command line of this process asks for it, and returns the exit code for this process.
 ///

@@ -54,28 +54,30 @@ pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
             .map_err(failed("cannot wait for the command"))?;
         if signal == BlockedSignal::SIGTERM {
             // The command received it too. The server kills this process after 250 ms.
-            pause_for_end();
+            let own_end = wait_a_moment(command);
             end_descendants();
-            return Ok(ChildEnd::Signal(15));
+            return Ok(own_end.unwrap_or(ChildEnd::Signal(15)));
         }
     }
 }
 
-/// Waits a moment in which the command may end by itself.
-fn pause_for_end() {
+/// Waits a moment in which the command may end by itself. Returns how it ended if it did.
+fn wait_a_moment(command: Pid) -> Option<ChildEnd> {
     const STEP: Timespec = Timespec {
         tv_sec: 0,
         tv_nsec: 5_000_000,
     };
     for _ in 0..30 {
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        if children_of(id()).is_empty() {
-            return;
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid == command {
+                return Some(ChildEnd::from_wait_status(status));
+            }
         }
         if let NanosleepRelativeResult::Err(_) = nanosleep(&STEP) {
-            return;
+            break;
         }
     }
+    None
 }
 
 /// Kills descendants until none is left. A killed process gives its children to this one.

@@ -31,7 +31,7 @@ use rustix::{
 };
 
 use self::child_end::ChildEnd;
-use crate::helper::{ANSWER, FEATURES, HelperSpec, HelperTask, SETUP_FAILED, WORD, print_error};
+use crate::helper::{HelperSpec, HelperTask, SETUP_FAILED, WORD, print_error};
 
 pub(crate) use system_probe::probe;
 
@@ -48,8 +48,8 @@ fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> SetupError {
 /// Does what the first argument asks for.
 pub(crate) fn run_stage(word: &str, args: impl Iterator<Item = OsString>) -> Option<u8> {
     match word {
-        FEATURES => return Some(system_probe::report_features()),
-        ANSWER => return Some(system_probe::answer_trial()),
+        system_probe::FEATURES => return Some(system_probe::report_features()),
+        system_probe::ANSWER => return Some(system_probe::answer_trial()),
         WORD => {}
         _ => return None,
     }

@@ -17,8 +17,12 @@ use serde::{Deserialize, Serialize};
 use super::{landlock_rules, seccomp_filter};
 use crate::{
     Confinement, SandboxLayer, SandboxSupport,
-    helper::{ANSWER, FEATURES, HelperSpec, HelperTask, NamespaceKind, SystemReport},
+    helper::{HelperSpec, HelperTask, NamespaceKind, SystemReport},
 };
+
+/// The hidden first arguments of the two questions.
+pub(super) const FEATURES: &str = "sandbox-features";
+pub(super) const ANSWER: &str = "sandbox-answer";
 
 /// The time that one trial may take.
 const LIMIT: Timespec = Timespec {
