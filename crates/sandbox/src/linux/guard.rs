@@ -26,7 +26,7 @@ use super::{
     end, failed, follow_parent, fork,
     init::close_inherited_files,
     landlock_rules, limits,
-    mounts::DEVICES,
+    mounts::{DEVICES, existing},
     seccomp_filter,
     supervisor::release_stdio,
 };
@@ -128,7 +128,6 @@ fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     close_inherited_files(None);
     let spec = &task.spec;
     let confinement = &spec.confinement;
-    let existing = |path: &PathBuf| fs::canonicalize(path).ok();
     let mut writable: Vec<PathBuf> = confinement.writable.iter().filter_map(existing).collect();
     let temporary = confinement.temporary.as_ref().and_then(existing);
     writable.extend(temporary.clone());

@@ -40,7 +40,7 @@ pub(super) struct CommandView {
     /// The temporary directory, as the command sees it.
     pub temporary: Option<PathBuf>,
     /// Held while the command runs: the folders of overlays that are in use.
-    _locks: Vec<File>,
+    locks: Vec<File>,
 }
 
 /// Changes the mounts of this namespace. If `other_layer` is true, Landlock also refuses writes, and a mount that
@@ -56,40 +56,22 @@ pub(super) fn build(
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
     .map_err(failed("cannot separate the mounts"))?;
-    let existing = |path: &PathBuf| fs::canonicalize(path).ok();
     let temporary = confinement.temporary.as_ref().and_then(existing);
-    let mut view = CommandView {
-        writable: confinement.writable.iter().filter_map(existing).collect(),
-        ..CommandView::default()
-    };
-    let caches: Vec<CacheOverlay> = confinement
-        .caches
-        .iter()
-        .filter_map(|cache| {
-            let dir = existing(&cache.dir)?;
-            let upper = cache.upper.clone();
-            Some(CacheOverlay { dir, upper })
-        })
-        .collect();
-    for (number, cache) in caches.iter().enumerate() {
-        let spare = temporary
-            .as_ref()
-            .map(|it| it.join(format!(".cache-{number}")));
-        if let Some(lock) = overlay(cache, spare.as_deref()) {
-            view._locks.push(lock);
-            view.writable.push(cache.dir.clone());
-        }
-    }
-    view.writable.extend(temporary.clone());
+    let mut view = CommandView::default();
+    view.writable
+        .extend(confinement.writable.iter().filter_map(existing));
+    let (overlays, others) = mount_overlays(&confinement.caches, temporary.as_deref(), &mut view);
+    view.writable
+        .extend(overlays.iter().chain(&temporary).cloned());
     let roots = outermost(&view.writable);
     for root in &roots {
         // An overlay is a mount already, and a mount over the root is not visible.
-        if !caches.iter().any(|cache| cache.dir == *root) && root != Path::new("/") {
+        if !overlays.contains(root) && root != Path::new("/") {
             mount_bind_recursive(root, root).map_err(failed(root.display()))?;
         }
     }
     make_read_only(&roots, other_layer)?;
-    mount_system();
+    view.writable.extend(mount_system());
     if !other_layer {
         // Settings of the kernel, which root may write.
         for path in ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"].map(Path::new) {
@@ -98,33 +80,71 @@ pub(super) fn build(
             }
         }
     }
-    let in_use: Vec<&Path> = roots
+    let own = |root: &&PathBuf| Some(*root) != temporary.as_ref();
+    let mut visible: Vec<&Path> = roots.iter().filter(own).map(PathBuf::as_path).collect();
+    visible.extend([cwd, program]);
+    replace_temporary(temporary, &visible, &mut view)?;
+    let protected: Vec<PathBuf> = confinement
+        .read_only
         .iter()
-        .filter(|root| Some(*root) != temporary.as_ref())
-        .map(PathBuf::as_path)
-        .chain([cwd, program])
+        .chain(&others)
+        .cloned()
         .collect();
-    view.temporary = temporary.clone();
-    if let Some(own) = &temporary {
-        for place in TEMPORARY {
-            let is_free = !in_use.iter().any(|path| path.starts_with(place));
-            if is_free && Path::new(place).is_dir() {
-                mount_bind_recursive(own, place).map_err(failed(place))?;
-                view.writable.push(place.into());
-                view.temporary = Some(place.into());
-            }
-        }
-    }
-    read_only::protect(&confinement.read_only, &roots)?;
-    let visible: Vec<&Path> = in_use
-        .into_iter()
-        .chain(view.temporary.as_deref())
-        .collect();
+    read_only::protect(&protected, &roots)?;
+    visible.extend(view.temporary.as_deref());
     hidden::hide(&confinement.hidden, &visible)?;
-    view.writable
-        .extend(["/dev/pts", "/dev/ptmx", "/dev/shm"].map(PathBuf::from));
     view.writable.extend(DEVICES.map(PathBuf::from));
     Ok(view)
+}
+
+/// Returns a path without links, if it exists.
+pub(super) fn existing(path: &PathBuf) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// Mounts overlays on folders of tools. Returns the folders that have one, and those that have none.
+fn mount_overlays(
+    caches: &[CacheOverlay],
+    temporary: Option<&Path>,
+    view: &mut CommandView,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for (number, cache) in caches.iter().enumerate() {
+        let Some(dir) = existing(&cache.dir) else {
+            continue;
+        };
+        let spare = temporary.map(|folder| folder.join(format!(".cache-{number}")));
+        match overlay(&dir, &cache.upper, spare.as_deref()) {
+            Some(lock) => {
+                view.locks.push(lock);
+                with.push(dir);
+            }
+            None => without.push(dir),
+        }
+    }
+    (with, without)
+}
+
+/// Puts the temporary directory in the place of the system's ones, if nothing that the command needs is there.
+fn replace_temporary(
+    own: Option<PathBuf>,
+    in_use: &[&Path],
+    view: &mut CommandView,
+) -> Result<(), SetupError> {
+    let Some(own) = own else {
+        return Ok(());
+    };
+    let mut seen = None;
+    for place in TEMPORARY.map(Path::new) {
+        let is_free = !in_use.iter().any(|path| path.starts_with(place));
+        if is_free && place.is_dir() {
+            mount_bind_recursive(&own, place).map_err(failed(place.display()))?;
+            view.writable.push(place.to_owned());
+            seen = Some(place.to_owned());
+        }
+    }
+    view.temporary = Some(seen.unwrap_or(own));
+    Ok(())
 }
 
 /// Returns the paths that are not below another of them.
@@ -155,7 +175,9 @@ fn make_read_only(roots: &[PathBuf], other_layer: bool) -> Result<(), SetupError
     for entry in mount_table::read()? {
         let is_writable = roots.iter().any(|root| entry.path.starts_with(root));
         let has_devices = entry.flags.contains(MountFlags::NODEV);
-        if is_writable || devices.contains(&entry.path.as_path()) || is_replaced(&entry.path) {
+        // Some mounts below the old `/proc` appear when they are named, and the new one covers them.
+        let is_covered = entry.path.starts_with("/proc");
+        if is_writable || is_covered || devices.contains(&entry.path.as_path()) {
             continue;
         }
         if entry.is_read_only && has_devices {
@@ -171,34 +193,32 @@ fn make_read_only(roots: &[PathBuf], other_layer: bool) -> Result<(), SetupError
     Ok(())
 }
 
-/// Returns whether [`mount_system`] covers a path.
-fn is_replaced(path: &Path) -> bool {
-    ["/proc", "/dev/pts", "/dev/shm"]
-        .iter()
-        .any(|place| path.starts_with(place))
-}
-
-/// Mounts what shows processes, terminals and shared memory. Where the system refuses one of them, the old one stays
-/// and Landlock guards it; the probe reports that.
-fn mount_system() {
+/// Mounts what shows processes, terminals and shared memory. Returns the writable ones. Where the system refuses one of
+/// them, the old one stays read-only, and Landlock guards it.
+fn mount_system() -> Vec<PathBuf> {
+    let mut writable = Vec::new();
     let strict = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    // The probe reports a failure.
     let _ = mount("proc", "/proc", "proc", strict, None);
     let terminals = c"newinstance,ptmxmode=0666,mode=0620";
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     if mount("devpts", "/dev/pts", "devpts", flags, terminals).is_ok() {
         let is_link = fs::symlink_metadata("/dev/ptmx").is_ok_and(|it| it.is_symlink());
-        if !is_link {
-            let _ = mount_bind("/dev/pts/ptmx", "/dev/ptmx");
+        if is_link || mount_bind("/dev/pts/ptmx", "/dev/ptmx").is_ok() {
+            writable.extend(["/dev/pts", "/dev/ptmx"].map(PathBuf::from));
         }
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    let _ = mount("tmpfs", "/dev/shm", "tmpfs", flags, c"mode=1777");
+    if mount("tmpfs", "/dev/shm", "tmpfs", flags, c"mode=1777").is_ok() {
+        writable.push("/dev/shm".into());
+    }
+    writable
 }
 
 /// Mounts an overlay. Returns the lock on its folder, or nothing if the folder stays read-only.
-fn overlay(cache: &CacheOverlay, spare: Option<&Path>) -> Option<File> {
-    let (upper, lock) = match lock_upper(&cache.upper) {
-        Ok(lock) => (cache.upper.as_path(), lock),
+fn overlay(dir: &Path, upper: &Path, spare: Option<&Path>) -> Option<File> {
+    let (upper, lock) = match lock_upper(upper) {
+        Ok(lock) => (upper, lock),
         // Two overlays with one upper folder are undefined behaviour of the kernel.
         Err(_) => (spare?, lock_upper(spare?).ok()?),
     };
@@ -207,7 +227,7 @@ fn overlay(cache: &CacheOverlay, spare: Option<&Path>) -> Option<File> {
     fs::create_dir_all(&work).ok()?;
     let mut data = b"userxattr".to_vec();
     for (key, path) in [
-        ("lowerdir", cache.dir.as_os_str()),
+        ("lowerdir", dir.as_os_str()),
         ("upperdir", upper.as_os_str()),
         ("workdir", &work),
     ] {
@@ -221,7 +241,7 @@ fn overlay(cache: &CacheOverlay, spare: Option<&Path>) -> Option<File> {
     }
     let data = CString::new(data).ok()?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("overlay", &cache.dir, "overlay", flags, data.as_c_str()).ok()?;
+    mount("overlay", dir, "overlay", flags, data.as_c_str()).ok()?;
     Some(lock)
 }
 

@@ -258,3 +258,21 @@ fn setuid_program_gives_no_privileges() {
         rig.sh(attempt).fails_with("");
     }
 }
+
+#[test]
+fn cache_without_an_overlay_is_read_only() {
+    if skip_without_layers() || crate::programs::skip_without("python3") {
+        return;
+    }
+    let mut rig = SandboxRig::new();
+    let cache = rig.workspace().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::write(rig.path("file"), "").unwrap();
+    rig.confinement.temporary = None;
+    rig.confinement.caches = vec![CacheOverlay {
+        dir: cache,
+        upper: rig.path("file"),
+    }];
+    rig.sh("touch cache/new").fails_with(READ_ONLY);
+    rig.rename("cache").fails_with("busy");
+}
