@@ -12,7 +12,21 @@ pub(super) struct MountEntry {
     pub path: PathBuf,
     pub flags: MountFlags,
     pub is_read_only: bool,
+    /// Whether a look at the mount may wait for another machine or a program.
+    pub is_remote: bool,
 }
+
+/// The file systems that answer from elsewhere.
+const REMOTE: [&str; 8] = [
+    "afs",
+    "autofs",
+    "ceph",
+    "cifs",
+    "fuse.sshfs",
+    "nfs",
+    "nfs4",
+    "smb3",
+];
 
 pub(super) fn read() -> Result<Vec<MountEntry>, SetupError> {
     const PATH: &str = "/proc/self/mountinfo";
@@ -28,6 +42,8 @@ fn parse(line: &[u8]) -> Option<MountEntry> {
     let path = unescape(fields.next()?);
     let options: Vec<&[u8]> = fields.next()?.split(|byte| *byte == b',').collect();
     let has = |option: &str| options.contains(&option.as_bytes());
+    let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
+    let kind = rest.next()?;
     let mut flags = MountFlags::empty();
     flags.set(MountFlags::NOSUID, has("nosuid"));
     flags.set(MountFlags::NODEV, has("nodev"));
@@ -36,6 +52,7 @@ fn parse(line: &[u8]) -> Option<MountEntry> {
         path: OsString::from_vec(path).into(),
         flags,
         is_read_only: has("ro"),
+        is_remote: REMOTE.iter().any(|remote| remote.as_bytes() == kind),
     })
 }
 
@@ -72,8 +89,11 @@ mod tests {
             path: r"/mnt/a b\c".into(),
             flags: MountFlags::NOSUID,
             is_read_only: true,
+            is_remote: false,
         };
         assert_eq!(parse(line), Some(entry));
+        let remote = parse(b"40 35 0:50 / /home rw shared:1 - nfs4 server:/home rw");
+        assert!(remote.is_some_and(|it| it.is_remote && !it.is_read_only));
         assert_eq!(parse(b""), None);
     }
 }

@@ -19,14 +19,14 @@ use rustix::{
 use super::{SetupError, failed, hidden, mount_table, read_only};
 use crate::{CacheOverlay, Confinement};
 
-/// The devices that every command may use. The others cannot be opened.
-pub(super) const DEVICES: [&str; 6] = [
+/// The devices that every command may use. The others cannot be opened; not even `/dev/tty`, on which a command could
+/// draw over the question that a user is about to answer.
+pub(super) const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
-    "/dev/tty",
 ];
 
 /// Where programs put temporary files without asking.
@@ -174,13 +174,15 @@ fn make_read_only(roots: &[PathBuf], other_layer: bool) -> Result<(), SetupError
     }
     for entry in mount_table::read()? {
         let is_writable = roots.iter().any(|root| entry.path.starts_with(root));
-        let has_devices = entry.flags.contains(MountFlags::NODEV);
+        let has_no_devices = entry.flags.contains(MountFlags::NODEV);
         // Some mounts below the old `/proc` appear when they are named, and the new one covers them.
         let is_covered = entry.path.starts_with("/proc");
         if is_writable || is_covered || devices.contains(&entry.path.as_path()) {
             continue;
         }
-        if entry.is_read_only && has_devices {
+        // A server that does not answer must not stop commands that do not need it.
+        let is_left_to_landlock = entry.is_remote && other_layer;
+        if is_left_to_landlock || (entry.is_read_only && has_no_devices) {
             continue;
         }
         let flags = entry.flags | MountFlags::BIND | MountFlags::RDONLY | MountFlags::NODEV;

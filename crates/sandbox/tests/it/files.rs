@@ -180,7 +180,7 @@ print(os.ttyname(b))";
 }
 
 #[test]
-fn disks_cannot_be_opened() {
+fn disks_and_the_terminal_cannot_be_opened() {
     if skip_without_layers() {
         return;
     }
