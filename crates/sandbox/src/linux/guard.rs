@@ -13,10 +13,7 @@ use std::{
 
 use nix::sys::signal::{SigSet, Signal as BlockedSignal};
 use rustix::{
-    process::{
-        Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper,
-        set_parent_process_death_signal, wait,
-    },
+    process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait},
     thread::{NanosleepRelativeResult, Timespec, nanosleep},
 };
 
@@ -33,10 +30,11 @@ use super::{
 use crate::helper::HelperTask;
 
 pub(super) fn run(task: &HelperTask) -> Result<ChildEnd, SetupError> {
-    follow_parent(&task.spec, Signal::TERM)?;
+    follow_parent(task.spec.parent, Signal::TERM)?;
     set_child_subreaper(Some(getpid())).map_err(failed("cannot adopt processes"))?;
+    let guard = id();
     let Some(command) = fork()? else {
-        exit(end(become_command(task)).into());
+        exit(end(become_command(task, guard)).into());
     };
     release_stdio();
     let mut awaited = SigSet::empty();
@@ -122,9 +120,8 @@ fn children_of(process: u32) -> Vec<u32> {
 }
 
 /// Restricts this process and becomes the command.
-fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(failed("cannot follow the guard"))?;
+fn become_command(task: &HelperTask, guard: u32) -> Result<ChildEnd, SetupError> {
+    follow_parent(guard, Signal::KILL)?;
     close_inherited_files(None);
     let spec = &task.spec;
     let confinement = &spec.confinement;
@@ -135,10 +132,10 @@ fn become_command(task: &HelperTask) -> Result<ChildEnd, SetupError> {
     capabilities::give_up(rustix::process::geteuid().is_root())?;
     if spec.landlock {
         let mut unreadable: Vec<PathBuf> = confinement.hidden.iter().filter_map(existing).collect();
+        // Terminals and shared memory of other programs are there.
         if !writable.iter().any(|path| path.as_os_str() == "/") {
             unreadable.push("/dev".into());
         }
-        writable.extend(["/dev/ptmx", "/dev/pts"].map(PathBuf::from));
         writable.extend(DEVICES.map(PathBuf::from));
         landlock_rules::restrict_writes_and_reads(confinement, &writable, &unreadable)?;
     }

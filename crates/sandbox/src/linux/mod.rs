@@ -31,7 +31,7 @@ use rustix::{
 };
 
 use self::child_end::ChildEnd;
-use crate::helper::{HelperSpec, HelperTask, SETUP_FAILED, WORD, print_error};
+use crate::helper::{HelperTask, SETUP_FAILED, WORD, print_error};
 
 pub(crate) use system_probe::probe;
 
@@ -94,13 +94,13 @@ fn end(result: Result<ChildEnd, SetupError>) -> u8 {
 }
 
 /// Makes this process end with its parent and deaf to the signals of the process group, which are for the command.
-fn follow_parent(spec: &HelperSpec, signal: Signal) -> Result<(), SetupError> {
+fn follow_parent(parent: u32, signal: Signal) -> Result<(), SetupError> {
     SigSet::all()
         .thread_block()
         .map_err(failed("cannot block signals"))?;
-    set_parent_process_death_signal(Some(signal)).map_err(failed("cannot follow the server"))?;
-    // The server may have ended before the line above.
-    if parent_id() != spec.parent {
+    set_parent_process_death_signal(Some(signal)).map_err(failed("cannot follow the parent"))?;
+    // The parent may have ended before the line above.
+    if parent_id() != parent {
         exit(SETUP_FAILED.into());
     }
     Ok(())

@@ -19,10 +19,10 @@ use super::{
 use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
 
 pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, SetupError> {
-    follow_parent(&task.spec, Signal::KILL)?;
+    follow_parent(task.spec.parent, Signal::KILL)?;
     enter_namespaces(kind)?;
     // A change of credentials clears the signal of the parent's death.
-    follow_parent(&task.spec, Signal::KILL)?;
+    follow_parent(task.spec.parent, Signal::KILL)?;
     let absent = absent_git_files(&task.spec.confinement.read_only);
     let (mut reader, writer) = io::pipe().map_err(failed("cannot create a pipe"))?;
     let Some(init) = fork()? else {

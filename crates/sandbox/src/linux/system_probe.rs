@@ -90,7 +90,7 @@ pub(crate) fn probe(program: &Path) -> SystemReport {
     } else {
         gaps.push(format!(
             "namespaces: {reasons}. Commands see the processes of this system and the names in hidden folders, protected \
-             files inside writable folders can be changed, and tool caches are read-only"
+             files inside writable folders can be changed, and tool caches, terminals and shared memory are closed"
         ));
     }
     if features.landlock > 0 {

@@ -93,6 +93,26 @@ fn nothing_survives_a_kill_of_any_stage() {
 }
 
 #[test]
+fn nothing_survives_a_kill_at_any_moment() {
+    let Some(rig) = leaving_rig() else { return };
+    let script = "setsid sleep 1000 & (setsid sleep 1000 &) ; sleep 1000";
+    for moment in 0..60 {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut command = rig.command("sh", &["-c", script]);
+        let mut child = command.process_group(0).stdout(writer).spawn().unwrap();
+        drop(command);
+        // Some of these kills find the helper at work, others the command.
+        for _ in 0..moment * 20_000 {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+}
+
+#[test]
 fn nothing_survives_the_server() {
     let Some(rig) = leaving_rig() else { return };
     let script = format!("{LEAVE}\nsignal.pause()").replace("import os", "import signal, os");
