@@ -26,6 +26,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         sources::leftovers(&repo.files),
         sources::vendor_key(&repo.files),
         sources::acp_methods(&repo.files),
+        sources::file_reads(&repo.files),
         size::budgets(&repo.files),
         events::default_arms(&repo.files),
         events::complete_lists(&repo.files),

@@ -21,6 +21,7 @@ mod mcp;
 mod mcp;
 mod mcp_settings;
 mod probe;
+mod regular_file;
 mod search;
 pub mod shells;
 pub mod skills;
@@ -41,6 +42,10 @@ pub use local::LocalHost;
 pub use mcp::SessionMcpServers;
 pub use mcp_settings::{McpDeadlines, McpSettings};
 pub use probe::DiskProbe;
+pub use regular_file::{
+    LinkPolicy, check_regular_file, none_if_absent, open_regular_file, read_limited,
+    read_regular_file,
+};
 pub use search::{Corpus, SearchError, SearchHit, SearchQuery, SearchResults, defined_name};
 pub use stamp::FileStamp;
 pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, TrustLookup};

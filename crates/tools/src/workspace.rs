@@ -4,21 +4,26 @@
 //! folder.
 
 mod glob;
+mod ignore_rules;
 mod roots;
 
 use std::{
     fmt, fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::ignore_rules::{HiddenFiles, IgnoreRules};
 use self::roots::WalkRoot;
 use crate::{
     grep::{self, GrepResult},
+    lock::lock,
+    regular_file::{LinkPolicy, read_regular_file},
     search::{Corpus, SearchError, SearchQuery, SearchResults},
     watch::GlobPattern,
 };
@@ -206,12 +211,12 @@ impl Workspace {
         let workspace = self.clone();
         run_blocking(move |_| {
             workspace.check_readable()?;
-            let mut walk = workspace.walk_builder(workspace.start_folder());
+            let mut walk = build_walk(workspace.start_folder(), HiddenFiles::LeftOut, |_| true);
             let entries = walk.max_depth(Some(1)).build().filter_map(Result::ok);
-            let name = |entry: ignore::DirEntry| {
-                let slash = match entry.file_type() {
-                    Some(kind) if kind.is_dir() => "/",
-                    _ => "",
+            let name = |entry: DirEntry| {
+                let slash = match is_folder(&entry) {
+                    true => "/",
+                    false => "",
                 };
                 (entry.depth() == 1).then(|| format!("{}{slash}", entry.file_name().display()))
             };
@@ -306,8 +311,7 @@ impl Workspace {
             return (walked, ControlFlow::Continue(()));
         }
         let mut bytes = 0_u64;
-        let mut builder = self.walk_builder(&root.path);
-        root.leave_out_others(&mut builder);
+        let mut builder = build_walk(&root.path, HiddenFiles::LeftOut, root.entry_filter());
         if let WalkScope::Top = self.part {
             builder.max_depth(Some(1));
         }
@@ -342,29 +346,35 @@ impl Workspace {
     /// Builds a walk through the folders that can contain files of a pattern. It never enters git's own folder,
     /// even if the pattern includes hidden files.
     pub(crate) fn build_matching_walk(&self, start: &Path, pattern: &GlobPattern) -> WalkBuilder {
-        let mut builder = self.walk_builder(start);
-        builder.hidden(!pattern.includes_hidden());
         let (root, pattern) = (self.root.clone(), pattern.clone());
-        builder.filter_entry(move |entry| {
-            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        build_walk(start, pattern.hidden_files(), move |entry| {
             let inside = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-            entry.file_name() != GIT && (!folder || pattern.may_hold(inside))
-        });
-        builder
+            entry.file_name() != GIT && (!is_folder(entry) || pattern.may_hold(inside))
+        })
     }
+}
 
-    /// Builds a walk with the settings that all walks share.
-    pub(crate) fn walk_builder(&self, start: &Path) -> WalkBuilder {
-        let mut builder = WalkBuilder::new(start);
-        builder
-            .follow_links(false)
-            // `.gitignore` also applies in a folder that is not a repository yet.
-            .require_git(false)
-            // Results must depend on the workspace, not on the user's global git settings.
-            .git_global(false)
-            .sort_by_file_name(Ord::cmp);
-        builder
-    }
+/// Builds a walk with the settings that all walks share, through the entries that the ignore rules and `keeps` include.
+fn build_walk(
+    start: &Path,
+    hidden: HiddenFiles,
+    keeps: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
+    let rules = Mutex::new(IgnoreRules::new(start, hidden));
+    let mut builder = WalkBuilder::new(start);
+    builder
+        .follow_links(false)
+        // The crate would open files of rules that are pipes.
+        .standard_filters(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(move |entry| {
+            keeps(entry) && !lock(&rules).leaves_out(entry.path(), is_folder(entry))
+        });
+    builder
+}
+
+fn is_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
 fn check_readable(folder: &Path) -> io::Result<()> {
@@ -388,10 +398,7 @@ pub(crate) fn join_with_slashes(path: &Path) -> String {
 /// Returns the text of a file, or `None` if it is too large, binary or absent.
 fn read_text(path: &Path, limit: u64) -> Option<String> {
     const SNIFF: usize = 8 * 1024;
-    if fs::metadata(path).ok()?.len() > limit {
-        return None;
-    }
-    let bytes = fs::read(path).ok()?;
+    let bytes = read_regular_file(path, LinkPolicy::Refuse, limit).ok()?;
     if bytes[..bytes.len().min(SNIFF)].contains(&0) {
         return None;
     }
@@ -401,13 +408,22 @@ fn read_text(path: &Path, limit: u64) -> Option<String> {
     })
 }
 
+/// How many searches run at once. They must leave threads to the rest of the process, which has 512 that may block.
+static SEARCHES: Semaphore = Semaphore::const_new(64);
+
 /// Runs `work` on a thread that may block. When the caller drops the future, `stop` is cancelled.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
 ) -> Result<T, SearchError> {
+    let turn = SEARCHES.acquire().await;
+    let turn = turn.map_err(|_| SearchError::Interrupted)?;
     let stop = CancellationToken::new();
     let _guard = stop.clone().drop_guard();
-    let work = tokio::task::spawn_blocking(move || work(&stop));
+    let work = tokio::task::spawn_blocking(move || {
+        // Until the thread is free, also if the caller no longer waits.
+        let _turn = turn;
+        work(&stop)
+    });
     work.await.map_err(|_| SearchError::Interrupted)
 }
 

@@ -70,6 +70,27 @@ pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
     })
 }
 
+/// Checks that the crates that read files of workspaces open them in one place, which accepts regular files only.
+pub(super) fn file_reads(files: &[File]) -> Vec<String> {
+    const READ_FILES: [&str; 3] = ["crates/tools/", "crates/engines/", "crates/serve/"];
+    let is_closed = |file: &&File| {
+        let reads = READ_FILES
+            .iter()
+            .any(|closed| file.path.starts_with(closed));
+        reads && file.path != "crates/tools/src/regular_file.rs"
+    };
+    let opens = |line: &str| {
+        let words = ["fs::read(", "fs::read_to_string(", "File::open("];
+        // A folder is opened to make the names in it durable.
+        words.iter().any(|word| line.contains(word)) && !line.contains(".sync_all()")
+    };
+    find_lines(files, is_closed, opens, |place| {
+        format!(
+            "{place}: opens a file that may be a pipe or endless; read it with `read_regular_file` of harn_tools"
+        )
+    })
+}
+
 /// The crates that may name methods of ACP: the front-end, the checker, the client, their tests and benchmarks.
 const NAME_ACP_METHODS: [&str; 5] = [
     "crates/acp/",
@@ -223,6 +244,19 @@ mod tests {
         assert!(leftovers(&[file("a.rs", "mytodo!()")]).is_empty());
         assert!(leftovers(&[file("xtask/src/a.rs", "dbg!")]).is_empty());
         assert!(leftovers(&[file("a.md", "FIXME")]).is_empty());
+    }
+
+    #[test]
+    fn plain_read_of_a_file_is_found() {
+        let line = "let text = fs::read_to_string(path)?;";
+        let at = |path: &str| file_reads(&[file(path, line)]).len();
+        assert_eq!(at("crates/tools/src/a.rs"), 1);
+        assert_eq!(at("crates/serve/src/net/a.rs"), 1);
+        assert_eq!(at("crates/serve/tests/it/a.rs"), 0);
+        assert_eq!(at("crates/tools/src/regular_file.rs"), 0);
+        assert_eq!(at("crates/terminal/src/a.rs"), 0);
+        let folder = "File::open(folder)?.sync_all()?;";
+        assert!(file_reads(&[file("crates/serve/src/a.rs", folder)]).is_empty());
     }
 
     #[test]

@@ -12,12 +12,15 @@ mod steering;
 mod turn_workers;
 mod typed_yaml;
 
-use std::{fs::File, io::Read, path::Path};
+use std::{io, path::Path};
 
 use async_trait::async_trait;
 use harn_model::{PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
-use harn_tools::yaml::{YamlFault, YamlPosition};
+use harn_tools::{
+    LinkPolicy, read_regular_file,
+    yaml::{YamlFault, YamlPosition},
+};
 
 pub use error::ScenarioError;
 use scenario::Scenario;
@@ -42,18 +45,19 @@ impl ScriptAgent {
     /// Reads a scenario file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioError> {
         let path = path.as_ref();
-        let mut bytes = Vec::new();
-        // One byte more than allowed is enough to detect a file that is too large.
-        File::open(path)
-            .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|source| ScenarioError::Read {
-                path: path.to_owned(),
-                source,
-            })?;
         let name = path.display().to_string();
+        let bytes = match read_regular_file(path, LinkPolicy::Follow, MAX_BYTES as u64) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(ScenarioError::TooLarge { file: name });
+            }
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(ScenarioError::Read { path, source });
+            }
+        };
         match std::str::from_utf8(&bytes) {
             Ok(text) => Self::parse(&name, text),
-            Err(_) if bytes.len() > MAX_BYTES => Err(ScenarioError::TooLarge { file: name }),
             Err(error) => {
                 let fault = YamlFault::new(
                     YamlPosition::end_of(&bytes[..error.valid_up_to()]),

@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use harn_model::Principal;
+use harn_tools::{LinkPolicy, open_regular_file};
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -192,23 +193,10 @@ fn read_tokens(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
 }
 
 /// Opens a file that only this user can access, and follows no link.
-#[cfg(unix)]
 fn open(file: &Path) -> Result<File> {
-    use std::{
-        fs::OpenOptions,
-        os::unix::fs::{MetadataExt, OpenOptionsExt},
-    };
-    let nofollow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(nofollow.bits()).unwrap_or_default();
-    let open = OpenOptions::new().read(true).custom_flags(flags).open(file);
-    let open = open.map_err(|error| match error.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
-            anyhow!("it is a link; put the file itself there")
-        }
-        _ => error.into(),
-    })?;
+    use std::os::unix::fs::MetadataExt;
+    let open = open_regular_file(file, LinkPolicy::Refuse)?;
     let meta = open.metadata()?;
-    ensure!(meta.is_file(), "it is not a file");
     ensure!(
         meta.uid() == rustix::process::geteuid().as_raw(),
         "it belongs to another user; remove it, and the server creates a new one"
@@ -220,11 +208,6 @@ fn open(file: &Path) -> Result<File> {
         file.display()
     );
     Ok(open)
-}
-
-#[cfg(not(unix))]
-fn open(file: &Path) -> Result<File> {
-    Ok(File::open(file)?)
 }
 
 fn parse_principal(name: &str) -> Result<Principal> {

@@ -2,27 +2,19 @@
 //! reading an unchanged file again.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    fs::{self, File},
+    io::{self, Write},
     path::Path,
 };
 
 use harn_policy::PolicyError;
-use harn_tools::FileStamp;
+use harn_tools::{FileStamp, LinkPolicy, none_if_absent, open_regular_file, read_limited};
 
 use super::{now, unusable_error};
 use crate::private;
 
 /// A larger file is rejected: no person wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
-/// What to do when the path is a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinkPolicy {
-    /// The person who named the file may have named a link.
-    Follow,
-    /// A link could lead to a file that another user controls.
-    Refuse,
-}
 
 /// Returns the stamp of a file; none if there is no file.
 pub(super) fn read_stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileStamp>> {
@@ -30,47 +22,18 @@ pub(super) fn read_stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<Fi
         LinkPolicy::Follow => fs::metadata(path),
         LinkPolicy::Refuse => fs::symlink_metadata(path),
     };
-    match found {
-        Ok(found) => Ok(Some(FileStamp::from_metadata(&found))),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
+    none_if_absent(found.map(|found| FileStamp::from_metadata(&found)))
 }
 
 /// Reads a file and its stamp; none if there is no file.
 pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String, FileStamp)>> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        // Opening a pipe must not wait for a writer.
-        let mut flags = OFlags::NONBLOCK;
-        if links == LinkPolicy::Refuse {
-            flags |= OFlags::NOFOLLOW;
-        }
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    let file = match options.open(path) {
-        Ok(file) => file,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(_) if links == LinkPolicy::Refuse && path.is_symlink() => {
-            return Err(io::Error::other("it is a link; put the file itself there"));
-        }
-        Err(error) => return Err(error),
+    let Some(file) = none_if_absent(open_regular_file(path, links))? else {
+        return Ok(None);
     };
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut text = String::new();
-    // One byte more than allowed shows that the file is too large.
-    file.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        return Err(io::Error::other("it is larger than 1 MiB"));
-    }
-    Ok(Some((text, FileStamp::from_metadata(&found))))
+    let stamp = FileStamp::from_metadata(&file.metadata()?);
+    let text = String::from_utf8(read_limited(file, LARGEST)?);
+    let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;
+    Ok(Some((text, stamp)))
 }
 
 /// A file as it was last read, with the value parsed from it.
@@ -115,13 +78,6 @@ pub(super) fn read_if_changed<'k, T>(
         });
     }
     Ok(known.as_ref().map(|known| &known.value))
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 /// Opens or creates a file that only its owner can read.

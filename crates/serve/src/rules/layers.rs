@@ -8,9 +8,10 @@ use std::{
 };
 
 use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
+use harn_tools::LinkPolicy;
 
 use super::{
-    disk::{self, KnownFile, LinkPolicy},
+    disk::{self, KnownFile},
     display_path, to_one_line, unusable_error,
 };
 

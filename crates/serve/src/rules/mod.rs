@@ -20,8 +20,9 @@ use std::{
 use harn_model::{Grant, Timestamp};
 use harn_policy::{Policy, PolicyError};
 use harn_runtime::RuleBook;
+use harn_tools::LinkPolicy;
 
-use self::{disk::LinkPolicy, layers::RuleLayers};
+use self::layers::RuleLayers;
 use crate::ServeOptions;
 
 pub(crate) use grants::GrantStore;

@@ -10,9 +10,10 @@ use std::{
 };
 
 use harn_policy::PolicyError;
+use harn_tools::LinkPolicy;
 
 use super::{
-    disk::{self, KnownFile, LinkPolicy},
+    disk::{self, KnownFile},
     display_path, to_one_line, unusable_error,
 };
 use crate::private;

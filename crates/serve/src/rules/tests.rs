@@ -259,7 +259,7 @@ fn links_and_unusual_files_are_rejected() {
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
         let error = machine.policy_error(&rules);
-        assert!(error.ends_with("it is not a file"), "{error}");
+        assert!(error.ends_with("it is a folder, not a file"), "{error}");
         fs::remove_dir(&file).unwrap();
         fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
         let error = machine.policy_error(&rules);
@@ -274,7 +274,7 @@ fn links_and_unusual_files_are_rejected() {
         )
         .unwrap();
         let error = machine.policy_error(&rules);
-        assert!(error.ends_with("it is not a file"), "{error}");
+        assert!(error.ends_with("it is not a regular file"), "{error}");
         fs::remove_file(&file).unwrap();
     }
     // A file that the user names may be a link.

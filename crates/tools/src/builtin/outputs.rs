@@ -3,13 +3,15 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use harn_model::ToolCallId;
 use harn_runtime::ToolError;
+
+use crate::regular_file::{LinkPolicy, read_regular_file};
 
 /// The most bytes stored of one command.
 const MAX_KEPT: u64 = 64 * 1024 * 1024;
@@ -85,12 +87,8 @@ impl OutputFolder {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Only this process writes there; reject links and folders.
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::other("this is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_KEPT).read_to_end(&mut bytes)?;
+    // Only this process writes there.
+    let bytes = read_regular_file(path, LinkPolicy::Refuse, MAX_KEPT)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

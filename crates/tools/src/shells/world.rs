@@ -1,10 +1,12 @@
 //! The inputs of shell discovery: a few variables, two files, and whether a file exists.
 
-use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use harn_model::ShellPlatform;
 
-/// The most bytes read of each file.
+use crate::regular_file::{LinkPolicy, read_regular_file};
+
+/// The largest file that is read, in bytes.
 const READ_BYTES: u64 = 1024 * 1024;
 
 /// A machine on which shells are discovered.
@@ -90,8 +92,6 @@ impl ShellWorld for LocalShellWorld {
 }
 
 fn read(path: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(READ_BYTES).read_to_end(&mut bytes).ok()?;
+    let bytes = read_regular_file(Path::new(path), LinkPolicy::Follow, READ_BYTES).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

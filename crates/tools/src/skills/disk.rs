@@ -4,7 +4,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File},
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,12 @@ use cap_std::{
     fs::{Dir, OpenOptions},
 };
 
-use crate::{FileStamp, probe::is_absent};
+use crate::{
+    FileStamp,
+    regular_file::{
+        LinkPolicy, check_regular_file, none_if_absent, open_regular_file, read_limited,
+    },
+};
 
 /// The largest file that is read, in bytes; people write no larger ones by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
@@ -80,31 +85,28 @@ impl ReadBoundary {
             return Ok(None);
         };
         let found = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        let mut bytes = Vec::new();
-        // One byte above the limit is enough to detect a file that is too large.
-        file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(io::Error::other("it is larger than 1 MiB"));
-        }
+        check_regular_file(&found)?;
+        let bytes = read_limited(file, LARGEST)?;
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;
         Ok(Some((text, FileStamp::from_metadata(&found))))
     }
 
     fn open(&self, path: &Path) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        // Opening a named pipe must not block until there is a writer.
-        options.read(true).nonblock(true);
-        let file = match self {
-            Self::Anywhere => {
-                cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
-            }
-            Self::Within { dir, .. } => dir.open_with(self.relative_path(path)?, &options),
+        let dir = match self {
+            Self::Anywhere => return open_regular_file(path, LinkPolicy::Follow),
+            Self::Within { dir, .. } => dir,
         };
-        Ok(file?.into_std())
+        let inside = self.relative_path(path)?;
+        let found = dir.metadata(inside)?;
+        if !found.is_file() && !found.is_dir() {
+            // Opening a device can have effects.
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut options = OpenOptions::new();
+        // A named pipe may have replaced it; opening one must not block until there is a writer.
+        options.read(true).nonblock(true);
+        Ok(dir.open_with(inside, &options)?.into_std())
     }
 
     /// Returns the path relative to the root.
@@ -125,12 +127,4 @@ impl ReadBoundary {
 pub(super) fn is_outside_boundary(error: &io::Error) -> bool {
     // The system uses the same kind for files without read permission, but with an error number.
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
-}
-
-fn none_if_absent<T>(found: io::Result<T>) -> io::Result<Option<T>> {
-    match found {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::WatchError;
+use crate::workspace::HiddenFiles;
 
 /// A glob over paths relative to the root.
 #[derive(Clone, Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct GlobPattern {
     within: PathBuf,
     /// The greatest depth of a folder with matches, if the glob limits it.
     deepest: Option<usize>,
-    hidden: bool,
+    hidden: HiddenFiles,
 }
 
 impl GlobPattern {
@@ -58,13 +59,16 @@ impl GlobPattern {
         let within = glob[..plain].rfind('/').map_or("", |end| &glob[..end]);
         // An alternative may contain a `/` while another has none.
         let anywhere = glob.contains("**") || glob.contains('{');
+        let mut parts = glob.split('/');
+        let hidden = match parts.any(|part| part.trim_start_matches('{').starts_with('.')) {
+            true => HiddenFiles::Included,
+            false => HiddenFiles::LeftOut,
+        };
         Ok(Self {
             glob: matcher,
             within: within.into(),
             deepest: (!anywhere).then(|| glob.matches('/').count()),
-            hidden: glob
-                .split('/')
-                .any(|part| part.trim_start_matches('{').starts_with('.')),
+            hidden,
         })
     }
 
@@ -81,7 +85,7 @@ impl GlobPattern {
     }
 
     /// Returns whether the glob includes hidden files: as in a shell, by naming one.
-    pub(crate) fn includes_hidden(&self) -> bool {
+    pub(crate) fn hidden_files(&self) -> HiddenFiles {
         self.hidden
     }
 }
@@ -151,7 +155,8 @@ mod tests {
             ("{.github,docs}/*", true),
         ];
         for (glob, expected) in table {
-            assert_eq!(pattern(glob).includes_hidden(), expected, "{glob}");
+            let included = pattern(glob).hidden_files() == HiddenFiles::Included;
+            assert_eq!(included, expected, "{glob}");
         }
     }
 

@@ -13,14 +13,13 @@ use std::{
     },
 };
 
-use ignore::IncrementalIgnore;
 use notify::{
     Event, EventKind, RecursiveMode, Watcher,
     event::{ModifyKind, RemoveKind, RenameMode},
 };
 
 use super::{WatchError, burst::WatchState, error, pattern::GlobPattern};
-use crate::workspace::{GIT, Workspace};
+use crate::workspace::{GIT, IgnoreRules, Workspace};
 
 /// The most matching files that a watch tracks.
 pub(super) const MAX_FILES: usize = 100_000;
@@ -33,7 +32,7 @@ pub(super) struct WatchScanner {
     /// The real path, which the system uses in events.
     root: PathBuf,
     pattern: GlobPattern,
-    rules: Option<IncrementalIgnore>,
+    rules: Option<IgnoreRules>,
     watcher: Box<dyn Watcher + Send>,
     folders: BTreeSet<PathBuf>,
     /// Files in folders that new rules included. If such a folder is new, its creation event has not arrived.
@@ -350,13 +349,11 @@ impl WatchScanner {
         if path.iter().any(|part| part == GIT) {
             return true;
         }
-        if self.rules.is_none() {
-            let mut builder = Workspace::new(&self.root).walk_builder(&self.root);
-            builder.hidden(!self.pattern.includes_hidden());
-            self.rules = builder.build_matchers().pop();
-        }
-        let rules = self.rules.as_mut();
-        rules.is_some_and(|rules| rules.matched(path, folder).is_ignore())
+        let hidden = self.pattern.hidden_files();
+        let rules = self
+            .rules
+            .get_or_insert_with(|| IgnoreRules::new(&self.root, hidden));
+        rules.leaves_out_with_folders(path, folder)
     }
 
     fn absolute_path(&self, path: &Path) -> PathBuf {

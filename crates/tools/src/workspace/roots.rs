@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ignore::WalkBuilder;
+use ignore::DirEntry;
 
-use super::{WalkScope, Workspace};
+use super::{WalkScope, Workspace, is_folder};
 
 /// The start folder of one walk.
 pub(super) struct WalkRoot {
@@ -42,18 +42,17 @@ impl Workspace {
 }
 
 impl WalkRoot {
-    /// Makes a walk skip the start folders of other walks.
-    pub(super) fn leave_out_others(&self, builder: &mut WalkBuilder) {
-        if self.others.is_empty() {
-            return;
-        }
+    /// Returns a filter for the entries of a walk, which skips the start folders of other walks.
+    pub(super) fn entry_filter(&self) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
         let (path, real, others) = (self.path.clone(), self.real.clone(), self.others.clone());
-        builder.filter_entry(move |entry| {
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        move |entry| {
+            if others.is_empty() || !is_folder(entry) {
+                return true;
+            }
             let below = entry.path().strip_prefix(&path);
             // Links are not followed, so a path below the root is a real one.
-            !is_folder || below.map_or(true, |below| !others.contains(&real.join(below)))
-        });
+            below.map_or(true, |below| !others.contains(&real.join(below)))
+        }
     }
 }
 

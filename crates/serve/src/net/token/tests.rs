@@ -104,7 +104,7 @@ fn token_file_that_others_can_access_is_rejected() {
     let dir = temp_state_dir();
     fs::create_dir(token_path(dir.path())).unwrap();
     let said = load_error(dir.path());
-    assert!(said.ends_with("it is not a file"), "{said}");
+    assert!(said.ends_with("it is a folder, not a file"), "{said}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn faulty_skills_are_reported_and_the_rest_is_used() {
             cli: warning: --skill-dir names a folder that does not exist
             home/ws/.harn/skills/bad/SKILL.md:1: error: short is required: one line that describes the purpose of the skill
             home/ws/.harn/skills/binary/SKILL.md: error: it is not UTF-8 text
-            home/ws/.harn/skills/folder/SKILL.md: error: it is not a file
+            home/ws/.harn/skills/folder/SKILL.md: error: it is a folder, not a file
             home/ws/.harn/skills/huge/SKILL.md: error: it is larger than 1 MiB
             home/ws/.harn/skills/not good/SKILL.md:1: error: the name "not good" cannot be a slash command: it contains ' '; use letters, digits, `-`, `_` and `.`, beginning with a letter or digit; or give the skill another name than its folder's
             home/ws/.harn/skills/odd/SKILL.md:3: warning: unknown key "shrot"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
