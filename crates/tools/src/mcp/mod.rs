@@ -1,8 +1,9 @@
 //! The MCP servers of a session: they connect in the background, reconnect after a failure, and end with the session.
 //!
-//! The values of variables and headers are sent to their own server only: no log, status or error contains them. A
-//! faulty server affects neither other servers nor the session.
+//! The values of variables and headers, and secrets in arguments, are sent to their own server only: no log, status or
+//! error contains them. A faulty server affects neither other servers nor the session.
 
+mod arguments;
 mod catalogue;
 mod connection_error;
 mod dialer;
@@ -81,7 +82,9 @@ impl SessionMcpServers {
 
     fn start(&self, spec: McpServerSpec) {
         let token = self.end.child_token();
-        let Some(ticket) = self.book.put(spec.clone(), token.clone().drop_guard()) else {
+        let secrets = Secrets::from_spec(&spec);
+        let guard = token.clone().drop_guard();
+        let Some(ticket) = self.book.put(spec.clone(), secrets.clone(), guard) else {
             return;
         };
         let keeper = McpSupervisor {
@@ -90,7 +93,7 @@ impl SessionMcpServers {
             home: McpSessionRoot::new(&self.settings.cwd),
             connect: self.settings.deadlines.connect,
             ticket,
-            secrets: Secrets::from_spec(&spec),
+            secrets,
             spec,
         };
         tokio::spawn(async move { token.run_until_cancelled(keeper.supervise()).await });
@@ -135,7 +138,7 @@ impl SessionMcpServers {
             }
         };
         let server = entry.server.as_str();
-        let link = self.link_within_deadline(server).await?;
+        let (link, secrets) = self.link_within_deadline(server).await?;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let deadline = self.settings.deadlines.call;
         let Ok(answer) = timeout(deadline, link.ask(request)).await else {
@@ -143,7 +146,6 @@ impl SessionMcpServers {
             let message = format!("MCP server `{server}`: no answer within {seconds} s");
             return Err(ToolError::with_category(ErrorCategory::Timeout, message));
         };
-        let secrets = self.book.secrets(server);
         let told = |what: &str| {
             let what = one_line(&secrets.redact(what), LONGEST_ERROR);
             failure(server, &what)
@@ -183,7 +185,8 @@ impl SessionMcpServers {
         self.book.close();
     }
 
-    async fn link_within_deadline(&self, server: &str) -> Result<McpLink, ToolError> {
+    /// Returns the connection to a server and its secrets. A server that replaces it during a call has others.
+    async fn link_within_deadline(&self, server: &str) -> Result<(McpLink, Secrets), ToolError> {
         let wait = self.settings.deadlines.reconnect;
         match timeout(wait, self.wait_for_link(server)).await {
             Ok(link) => link,
@@ -197,11 +200,11 @@ impl SessionMcpServers {
         }
     }
 
-    async fn wait_for_link(&self, server: &str) -> Result<McpLink, ToolError> {
+    async fn wait_for_link(&self, server: &str) -> Result<(McpLink, Secrets), ToolError> {
         let mut changes = self.changes();
         loop {
             match self.book.availability(server) {
-                McpAvailability::Ready(link) => return Ok(link),
+                McpAvailability::Ready(link, secrets) => return Ok((link, secrets)),
                 McpAvailability::Coming(_) => {}
                 McpAvailability::Lost(error) => {
                     let what = error.unwrap_or_else(|| "the session no longer has it".to_owned());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use harn_model::{McpServerSpec, McpTransport};
 
+use super::arguments::{find_secrets, find_url_secrets};
 use crate::markdown::cut;
 
 /// Shorter values are not redacted: they are switches and numbers, which occur in any text.
@@ -20,23 +21,20 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Collects the values of a server: variables, headers, and the password and query of its URL.
+    /// Collects the values of a server: variables and headers, and what looks like a secret in its arguments or its
+    /// URL.
     pub(super) fn from_spec(spec: &McpServerSpec) -> Self {
         let mut values = Vec::new();
-        let (given, url) = match &spec.transport {
-            McpTransport::Stdio { env, .. } => (env, None),
-            McpTransport::Http { url, headers } => (headers, reqwest::Url::parse(url).ok()),
+        let (given, found) = match &spec.transport {
+            McpTransport::Stdio { env, args, .. } => (env, find_secrets(args)),
+            McpTransport::Http { url, headers } => (headers, find_url_secrets(url)),
             McpTransport::Unsupported(_) => return Self::default(),
         };
         for (_, secret) in given {
             collect(&mut values, secret.reveal());
         }
-        if let Some(url) = url {
-            collect(&mut values, url.password().unwrap_or_default());
-            collect(&mut values, url.query().unwrap_or_default());
-            for (_, value) in url.query_pairs() {
-                collect(&mut values, &value);
-            }
+        for secret in found {
+            collect(&mut values, &secret);
         }
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
@@ -155,6 +153,24 @@ mod tests {
         ] {
             assert_eq!(secrets.redact(text), expected);
         }
+    }
+
+    #[test]
+    fn secrets_in_arguments_are_redacted_and_other_arguments_are_not() {
+        let args = ["--token", "hunter2", "--root", "/srv/data", "--verbose"];
+        let spec = McpServerSpec {
+            name: "s".to_owned(),
+            transport: McpTransport::Stdio {
+                command: "x".to_owned(),
+                args: args.map(str::to_owned).into(),
+                env: Vec::new(),
+            },
+        };
+        let secrets = Secrets::from_spec(&spec);
+        assert_eq!(
+            secrets.redact("usage: x --token hunter2 --root /srv/data --verbose"),
+            "usage: x --token <secret> --root /srv/data --verbose"
+        );
     }
 
     #[test]

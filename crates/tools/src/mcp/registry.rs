@@ -35,6 +35,8 @@ struct McpRegistryState {
 
 pub(super) struct McpServerRecord {
     pub(super) spec: McpServerSpec,
+    /// The values that no log, status or error of the server may contain.
+    secrets: Secrets,
     pub(super) state: McpState,
     pub(super) error: Option<String>,
     /// The tools of its last listing; `None` before the first one and after the server was given up.
@@ -54,7 +56,8 @@ pub(super) struct McpServerTicket {
 
 /// Whether a server can take requests.
 pub(super) enum McpAvailability {
-    Ready(McpLink),
+    /// Its connection, and its secrets.
+    Ready(McpLink, Secrets),
     /// The server is starting or reconnecting, with its last error.
     Coming(Option<String>),
     /// The server was removed or given up, with its last error.
@@ -70,7 +73,12 @@ impl McpRegistry {
     }
 
     /// Adds a server and replaces one of the same name. Returns `None` once the registry is closed.
-    pub(super) fn put(&self, spec: McpServerSpec, task: DropGuard) -> Option<McpServerTicket> {
+    pub(super) fn put(
+        &self,
+        spec: McpServerSpec,
+        secrets: Secrets,
+        task: DropGuard,
+    ) -> Option<McpServerTicket> {
         let mut pages = lock(&self.pages);
         if pages.closed {
             return None;
@@ -82,6 +90,7 @@ impl McpRegistry {
         };
         let page = McpServerRecord {
             spec,
+            secrets,
             state: McpState::Connecting,
             error: None,
             tools: None,
@@ -158,20 +167,14 @@ impl McpRegistry {
             return McpAvailability::Lost(None);
         };
         match (page.state, &page.link) {
-            (McpState::Ready, Some(link)) => McpAvailability::Ready(link.clone()),
+            (McpState::Ready, Some(link)) => {
+                McpAvailability::Ready(link.clone(), page.secrets.clone())
+            }
             (McpState::GivenUp, _) => McpAvailability::Lost(page.error.clone()),
             (McpState::Ready | McpState::Connecting | McpState::Failed, _) => {
                 McpAvailability::Coming(page.error.clone())
             }
         }
-    }
-
-    /// Returns the values that no log, status or error of a server may contain.
-    pub(super) fn secrets(&self, name: &str) -> Secrets {
-        let pages = lock(&self.pages);
-        let page = pages.servers.get(name);
-        page.map(|page| Secrets::from_spec(&page.spec))
-            .unwrap_or_default()
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {

@@ -94,6 +94,44 @@ async fn no_variable_is_logged_or_reported() {
 }
 
 #[tokio::test]
+async fn no_secret_argument_is_logged_or_reported() {
+    let log = LogCapture::default();
+    let _logging = tracing::subscriber::set_default(log.clone());
+    // Prints its arguments, as a usage message does, and exits.
+    let script = "printf 'usage: %s\\n' \"$*\" >&2; exit 3";
+    let args = [
+        "-c",
+        script,
+        "s",
+        "--token",
+        "hunter2-a",
+        "--url=https://ada:hunter2-b@a.example/?k=hunter2-c",
+        "--root",
+        "/srv",
+    ];
+    let spec = McpServerSpec {
+        name: "s".to_owned(),
+        transport: McpTransport::Stdio {
+            command: "/bin/sh".to_owned(),
+            args: args.map(str::to_owned).into(),
+            env: Vec::new(),
+        },
+    };
+    let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
+    servers.add(vec![spec]);
+    servers.wait_until_settled().await;
+    let status = wait_for_state(&servers, "s", McpState::Failed).await;
+    servers.close();
+    let told = status.error.unwrap();
+    let expected =
+        "usage: --token <secret> --url=https://ada:<secret>@a.example/?<secret> --root /srv";
+    assert!(told.contains(expected), "{told}");
+    let log = log.0.lock().unwrap();
+    assert!(log.contains(expected), "{log}");
+    assert!(!log.contains("hunter2"), "{log}");
+}
+
+#[tokio::test]
 async fn no_header_is_logged_or_reported() {
     let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());

@@ -103,6 +103,34 @@ async fn call_fails_with_the_message_of_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn late_answer_of_a_replaced_server_is_redacted_with_its_own_secrets() {
+    let theatre = FakeDialer::new();
+    let servers = theatre.session();
+    servers.add(vec![stdio_spec("s")]);
+    let mut stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
+    let mut call = std::pin::pin!(servers.call("mcp__s__t", Value::Null));
+    assert!(futures::poll!(&mut call).is_pending());
+    let request = stage.expect("tools/call").await;
+    let error = json!({"code": -32602, "message": "bad hunter2"});
+    stage
+        .send(&json!({"jsonrpc": "2.0", "id": request["id"], "error": error}))
+        .await;
+    // Messages are handled in order, so after this answer the call has its own, which it has not read.
+    stage.ask(7, "ping", json!({})).await;
+    assert_eq!(stage.receive().await["id"], 7);
+    let mut other = stdio_spec("s");
+    other.transport = McpTransport::Stdio {
+        command: "played".to_owned(),
+        args: Vec::new(),
+        env: Vec::new(),
+    };
+    servers.add(vec![other]);
+    let error = call.await.unwrap_err();
+    assert_eq!(error.message, "MCP server `s`: bad <secret>");
+}
+
+#[tokio::test(start_paused = true)]
 async fn tools_are_listed_again_when_they_change() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
