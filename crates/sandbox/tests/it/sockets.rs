@@ -100,3 +100,20 @@ fn abstract_socket_of_another_process_is_closed() {
     let script = format!("import socket; socket.socket(1).connect('\\0{name}')");
     rig.python(&script).fails_with("Permission denied");
 }
+
+#[test]
+fn socket_in_a_hidden_folder_is_out_of_reach() {
+    if skip_without_layers() || skip_without("python3") {
+        return;
+    }
+    let mut rig = SandboxRig::new();
+    let _listener = std::os::unix::net::UnixListener::bind(rig.path("outside/s")).unwrap();
+    let connect = "import socket; socket.socket(1).connect('../outside/s')";
+    rig.python(connect).fails_with("Permission denied");
+    rig.confinement.unix_sockets = true;
+    rig.python(connect).success();
+    rig.confinement.hidden = vec![rig.path("outside/s")];
+    rig.python(connect).fails_with("Connection refused");
+    rig.confinement.hidden = vec![rig.path("outside")];
+    rig.python(connect).fails_with("No such file");
+}

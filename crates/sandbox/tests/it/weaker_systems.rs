@@ -132,6 +132,18 @@ fn user_without_privileges_has_a_whole_sandbox() {
 }
 
 #[test]
+fn processes_of_a_user_have_a_limit() {
+    let Some(mut rig) = WeakerRig::nobody() else {
+        return;
+    };
+    rig.confinement.limits.processes = Some(10);
+    let script = "for it in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done; echo all";
+    rig.sh(script).fails_with("Cannot fork");
+    rig.confinement.limits.processes = Some(100);
+    assert_eq!(rig.sh(script).success(), "all");
+}
+
+#[test]
 fn gaps_of_a_system_without_namespaces_are_named() {
     let Some(rig) = WeakerRig::without_namespaces() else {
         return;
