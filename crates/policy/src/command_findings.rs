@@ -37,6 +37,8 @@ struct LinkedWords {
     outside: Option<String>,
     /// The first word that leads to a path that is never written.
     protected: Option<String>,
+    /// The first word that leads to a path whose content decides what the server runs.
+    configuration: Option<String>,
 }
 
 impl LinkedWords {
@@ -99,6 +101,16 @@ impl CommandFindings {
     /// Returns a word of the command at this index that leads to a path that is never written.
     pub(crate) fn protected_word(&self, command: usize) -> Option<&str> {
         self.commands.get(command)?.protected.as_deref()
+    }
+
+    /// Returns a word of the command at this index that leads to a path whose content decides what the server runs.
+    pub(crate) fn configuration_word(&self, command: usize) -> Option<&str> {
+        self.commands.get(command)?.configuration.as_deref()
+    }
+
+    /// Returns the redirection at this index if it leads to such a path.
+    pub(crate) fn configuration_redirect(&self, redirect: usize) -> Option<&str> {
+        self.redirects.get(redirect)?.configuration.as_deref()
     }
 
     /// Whether the redirection at this index leads to a path that is never written.
@@ -232,6 +244,9 @@ impl LinkSurvey<'_> {
             }
             if target.is_protected {
                 found.protected.get_or_insert_with(|| word.to_owned());
+            }
+            if target.is_configuration {
+                found.configuration.get_or_insert_with(|| word.to_owned());
             }
             self.targets.extend(target.real);
         }

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, ffi::OsStr};
 
-use crate::path::{is_protected_name, normalise_text};
+use crate::path::{is_configuration_name, is_protected_name, normalise_text};
 
 /// Returns a word and the parts of it that may be paths: the value of a flag (`--file=x`, `-fx`), a file in
 /// a revision or on a host (`HEAD:x`), a file whose contents are the argument (`@x`).
@@ -40,6 +40,14 @@ pub(crate) fn find_protected<'a>(word: &'a str, workspace: &str) -> Option<&'a s
         let judged = strip_workspace(part, workspace).unwrap_or(part);
         let mut names = judged.split('/');
         names.any(|name| is_protected_name(OsStr::new(name)))
+    })
+}
+
+/// Returns the part of a word that names a file whose content decides what the server runs.
+pub(crate) fn find_configuration(word: &str) -> Option<&str> {
+    path_candidates(word).find(|part| {
+        let mut names = part.split('/');
+        names.any(|name| is_configuration_name(OsStr::new(name)))
     })
 }
 

@@ -16,7 +16,7 @@ use crate::{
     compile::PolicyLayers, grant, shell::ShellLine,
 };
 
-pub(crate) use guard::writes_only_located;
+pub(crate) use guard::{must_ask, writes_only_located};
 use layer::CallFacts;
 use opinion::{Opinion, OpinionSource, StrongestOpinion};
 
@@ -88,6 +88,7 @@ impl Policy {
 
         guard::check_paths(&facts, &self.layers.layers, &mut strongest);
         guard::check_command(call, &mut strongest);
+        guard::check_configuration(call, &mut strongest);
         if let Some(grant) = grant::find(call, GrantEffect::Deny) {
             strongest.record(PolicyAction::Deny, OpinionSource::Grant(grant));
         }
@@ -108,10 +109,12 @@ impl Policy {
         let said = strongest.opinion.or(given.filter(|_| agreed));
         let opinion = said.unwrap_or(mode);
         let opinion = match opinion.action {
-            PolicyAction::Ask => grant::find(call, GrantEffect::Allow).map_or(opinion, |grant| {
-                Opinion::new(PolicyAction::Allow, OpinionSource::Grant(grant))
-            }),
-            PolicyAction::Allow | PolicyAction::Deny => opinion,
+            PolicyAction::Ask if !strongest.must_ask => {
+                let grant = grant::find(call, GrantEffect::Allow);
+                let allow = |grant| Opinion::new(PolicyAction::Allow, OpinionSource::Grant(grant));
+                grant.map_or(opinion, allow)
+            }
+            PolicyAction::Allow | PolicyAction::Ask | PolicyAction::Deny => opinion,
         };
         receipt::write(call, &opinion, strongest.labels)
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    PathScope, PolicyCall,
+    PathScope, PolicyCall, decide,
     shell::{LineDoubt, ShellLine},
     word_table::WordTable,
 };
@@ -28,6 +28,9 @@ const CONTENT: WordTable =
 /// Returns the grant that covers exactly this call, or none if no grant is narrow enough.
 #[must_use]
 pub fn grant_for_call(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
+    if effect == GrantEffect::Allow && decide::must_ask(call) {
+        return None;
+    }
     if call.kind == Some(ToolKind::Move) {
         // A grant does not store which file becomes which, so it would also cover the way back.
         return None;

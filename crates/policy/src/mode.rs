@@ -254,6 +254,7 @@ mod tests {
             },
             standing: PathScope::Inside,
             protected: false,
+            configures: false,
             place: None,
         };
         let call = PolicyCall {

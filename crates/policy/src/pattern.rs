@@ -516,6 +516,7 @@ mod tests {
             },
             standing: PathScope::Inside,
             protected: false,
+            configures: false,
             place: None,
         }
     }

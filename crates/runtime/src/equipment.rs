@@ -43,6 +43,12 @@ pub trait Equipment: Any + Send + Sync {
         None
     }
 
+    /// Returns the paths whose content decides what the equipment runs, such as files of skills and servers. Whatever
+    /// writes them asks first, in every mode. Called for each call; must not block.
+    fn configuration_paths(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Refreshes the equipment at the start of a turn or of an iteration, when nothing else is running. An
     /// error ends the turn.
     async fn refresh_at_boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {

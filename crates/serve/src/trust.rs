@@ -1,22 +1,31 @@
-//! The workspaces that the user trusts. Only a trusted workspace's files may cause programs to run, such as the
-//! hooks of its skills and the servers in its `harn.toml`.
+//! The workspaces that the user trusts, by the content of their files. Only trusted files may cause programs to run,
+//! such as the hooks of skills and the servers in `harn.toml`. A changed file is no longer trusted.
 
-use std::path::{Path, PathBuf};
+mod contents;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use harn_model::{Timestamp, format_rfc3339};
 use harn_policy::PolicyError;
-use harn_tools::TrustLookup;
+use harn_tools::{ContentHash, FileHashes, TrustLookup, WorkspaceTrust};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::state_file::{StateFile, StateFileFormat};
+
+use contents::TrustedContents;
 
 /// The file's name in the state directory.
 const FILE: &str = "trusted.toml";
 
 #[derive(Debug)]
-pub(crate) struct WorkspaceTrustStore(StateFile<TrustFile>);
+pub(crate) struct WorkspaceTrustStore {
+    file: StateFile<TrustFile>,
+    contents: TrustedContents,
+}
 
-/// A trusted workspace, with everything in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrustedWorkspace {
@@ -24,6 +33,20 @@ pub(crate) struct TrustedWorkspace {
     pub(crate) path: PathBuf,
     /// The time of the decision, for display.
     pub(crate) since: String,
+    /// Its trusted files. An earlier version wrote none and trusted every file.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+}
+
+impl TrustedWorkspace {
+    /// Returns the trusted files, by their paths relative to the workspace. A hash that is none is left out, so that
+    /// its file is not trusted.
+    pub(crate) fn hashes(&self) -> FileHashes {
+        let files = self.files.iter();
+        let hashes = files
+            .filter_map(|(path, hash)| Some((PathBuf::from(path), ContentHash::from_hex(hash)?)));
+        hashes.collect()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +82,8 @@ pub(crate) enum TrustError {
     /// The folder contains far more than one project.
     #[error("{} contains more than a project; trust the folder of one project", .0.display())]
     TooWide(PathBuf),
+    #[error("the name of {} is not UTF-8; rename it", .0.display())]
+    NotText(PathBuf),
     #[error(transparent)]
     File(#[from] PolicyError),
 }
@@ -66,38 +91,86 @@ pub(crate) enum TrustError {
 impl WorkspaceTrustStore {
     /// Uses the file in a state directory. Touches nothing.
     pub(crate) fn new(state_dir: &Path) -> Self {
-        Self(StateFile::new(state_dir.join(FILE)))
+        Self {
+            file: StateFile::new(state_dir.join(FILE)),
+            contents: TrustedContents::new(state_dir),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.file.path()
     }
 
     pub(crate) fn all(&self) -> Result<Vec<TrustedWorkspace>, PolicyError> {
-        self.0.read_with(|file| file.workspace.clone())
+        self.file.read_with(|file| file.workspace.clone())
     }
 
-    /// Trusts a workspace and everything in it; returns its canonical path. Rejects `home` and its parents.
-    pub(crate) fn trust(
-        &self,
+    /// Returns the record of a workspace with this canonical path.
+    pub(crate) fn find(&self, path: &Path) -> Result<Option<TrustedWorkspace>, PolicyError> {
+        self.file.read_with(|file| {
+            let mut known = file.workspace.iter();
+            known.find(|known| known.path == path).cloned()
+        })
+    }
+
+    /// Returns the canonical path of a workspace that may be trusted. Rejects `home` and its parents.
+    pub(crate) fn check_folder(
         workspace: &Path,
         home: Option<&Path>,
-        at: Timestamp,
     ) -> Result<PathBuf, TrustError> {
         let path = canonicalize_folder(workspace)?;
         let home = home.and_then(|home| home.canonicalize().ok());
         if path.parent().is_none() || home.is_some_and(|home| home.starts_with(&path)) {
             return Err(TrustError::TooWide(path));
         }
-        self.0.change(|file| {
-            if !file.workspace.iter().any(|known| known.path == path) {
-                file.workspace.push(TrustedWorkspace {
-                    path: path.clone(),
-                    since: format_rfc3339(at),
-                });
-            }
-        })?;
         Ok(path)
+    }
+
+    /// Trusts these files of a workspace, by their paths relative to it, in addition to those that were trusted and
+    /// still exist. `path` is from [`Self::check_folder`].
+    pub(crate) fn trust_files(
+        &self,
+        path: &Path,
+        files: &FileHashes,
+        at: Timestamp,
+    ) -> Result<(), TrustError> {
+        let mut named = BTreeMap::new();
+        for (file, hash) in files {
+            let name = file
+                .to_str()
+                .ok_or_else(|| TrustError::NotText(path.join(file)))?;
+            named.insert(name.to_owned(), hash.to_string());
+        }
+        let in_use = self.file.change(|file| {
+            let known = file.workspace.iter().position(|known| known.path == path);
+            let since = format_rfc3339(at);
+            let at = known.unwrap_or_else(|| {
+                file.workspace.push(TrustedWorkspace {
+                    path: path.to_owned(),
+                    since: since.clone(),
+                    files: BTreeMap::new(),
+                });
+                file.workspace.len() - 1
+            });
+            let record = &mut file.workspace[at];
+            record
+                .files
+                .retain(|name, _| path.join(name).symlink_metadata().is_ok());
+            record.files.extend(named);
+            record.since = since;
+            used_hashes(file)
+        })?;
+        // Copies only help to show differences, so an error does not matter.
+        for (file, hash) in files {
+            self.contents.save(&path.join(file), *hash);
+        }
+        self.contents.retain(&in_use);
+        Ok(())
+    }
+
+    /// Returns the trusted text with this hash, if a copy exists.
+    pub(crate) fn trusted_text(&self, hash: ContentHash) -> Option<String> {
+        self.contents.load(hash)
     }
 
     /// Revokes the trust in a workspace; returns whether that path was trusted.
@@ -105,11 +178,17 @@ impl WorkspaceTrustStore {
         // A deleted workspace can be named by its old path.
         let path = canonicalize_folder(workspace).unwrap_or_else(|_| workspace.to_owned());
         let gone = |known: &TrustedWorkspace| known.path == path;
-        if !self.0.read_with(|file| file.workspace.iter().any(gone))? {
+        if !self
+            .file
+            .read_with(|file| file.workspace.iter().any(gone))?
+        {
             return Ok(false);
         }
-        self.0
-            .change(|file| file.workspace.retain(|it| !gone(it)))?;
+        let in_use = self.file.change(|file| {
+            file.workspace.retain(|it| !gone(it));
+            used_hashes(file)
+        })?;
+        self.contents.retain(&in_use);
         Ok(true)
     }
 
@@ -118,25 +197,56 @@ impl WorkspaceTrustStore {
         let Ok(real) = directory.canonicalize() else {
             return Ok(None);
         };
-        self.0.read_with(|file| {
+        self.file.read_with(|file| {
             let mut known = file.workspace.iter();
             let found = known.find(|known| real.starts_with(&known.path));
             found.map(|known| known.path.clone())
+        })
+    }
+
+    fn find_trust(&self, workspace: &Path) -> Result<WorkspaceTrust, PolicyError> {
+        let Ok(real) = workspace.canonicalize() else {
+            return Ok(WorkspaceTrust::Nothing);
+        };
+        self.file.read_with(|file| {
+            let covering = file
+                .workspace
+                .iter()
+                .filter(|known| real.starts_with(&known.path));
+            let mut trust = WorkspaceTrust::Nothing;
+            for known in covering {
+                let inside = known.hashes().into_iter().filter_map(|(path, hash)| {
+                    let path = known.path.join(path);
+                    Some((path.strip_prefix(&real).ok()?.to_owned(), hash))
+                });
+                match &mut trust {
+                    WorkspaceTrust::Files(files) => files.extend(inside),
+                    WorkspaceTrust::Nothing | WorkspaceTrust::Everything => {
+                        trust = WorkspaceTrust::Files(inside.collect());
+                    }
+                }
+            }
+            trust
         })
     }
 }
 
 impl TrustLookup for WorkspaceTrustStore {
     /// An unreadable file means that no workspace is trusted.
-    fn is_trusted(&self, workspace: &Path) -> bool {
-        match self.find_covering(workspace) {
-            Ok(found) => found.is_some(),
-            Err(error) => {
-                tracing::warn!(%error, "cannot read the trusted workspaces; trusting none");
-                false
-            }
-        }
+    fn trust(&self, workspace: &Path) -> WorkspaceTrust {
+        self.find_trust(workspace).unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot read the trusted workspaces; trusting none");
+            WorkspaceTrust::Nothing
+        })
     }
+}
+
+fn used_hashes(file: &TrustFile) -> BTreeSet<ContentHash> {
+    let hashes = file
+        .workspace
+        .iter()
+        .flat_map(|known| known.hashes().into_values());
+    hashes.collect()
 }
 
 fn canonicalize_folder(workspace: &Path) -> Result<PathBuf, TrustError> {
@@ -156,75 +266,4 @@ fn canonicalize_folder(workspace: &Path) -> Result<PathBuf, TrustError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn trust_covers_a_workspace_and_its_subfolders_only() {
-        let dir = tempfile::tempdir().unwrap();
-        for folder in ["w/sub", "w-else"] {
-            fs::create_dir_all(dir.path().join(folder)).unwrap();
-        }
-        let (w, state) = (dir.path().join("w"), dir.path().join("state"));
-        let trusted = WorkspaceTrustStore::new(&state);
-        assert_eq!(trusted.find_covering(&w).unwrap(), None);
-        assert!(!state.exists(), "looking makes nothing");
-        let real = trusted.trust(&w, Some(dir.path()), 0).unwrap();
-        // Another process sees it.
-        let trusted = WorkspaceTrustStore::new(&state);
-        assert_eq!(trusted.find_covering(&w).unwrap(), Some(real.clone()));
-        assert_eq!(trusted.find_covering(&w.join("sub")).unwrap(), Some(real));
-        assert_eq!(
-            trusted.find_covering(&dir.path().join("w-else")).unwrap(),
-            None
-        );
-        assert_eq!(
-            trusted
-                .find_covering(&dir.path().join("w/../w-else"))
-                .unwrap(),
-            None
-        );
-        assert!(trusted.revoke(&w).unwrap());
-        assert!(!trusted.revoke(&w).unwrap());
-        assert_eq!(trusted.find_covering(&w).unwrap(), None);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn link_in_a_trusted_workspace_is_resolved_before_the_check() {
-        let dir = tempfile::tempdir().unwrap();
-        for folder in ["good", "bad"] {
-            fs::create_dir_all(dir.path().join(folder)).unwrap();
-        }
-        let link = dir.path().join("good/inside");
-        std::os::unix::fs::symlink(dir.path().join("bad"), &link).unwrap();
-        let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
-        trusted.trust(&dir.path().join("good"), None, 0).unwrap();
-        assert_eq!(trusted.find_covering(&link).unwrap(), None);
-    }
-
-    #[test]
-    fn trust_rejects_the_root_and_home_folders() {
-        let dir = tempfile::tempdir().unwrap();
-        let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
-        let home = dir.path().join("home/ada");
-        fs::create_dir_all(&home).unwrap();
-        for wide in [Path::new("/"), &home, &dir.path().join("home")] {
-            let refused = trusted.trust(wide, Some(&home), 0);
-            assert!(matches!(refused, Err(TrustError::TooWide(_))), "{wide:?}");
-        }
-        let nowhere = trusted.trust(&dir.path().join("nowhere"), None, 0);
-        assert!(matches!(nowhere, Err(TrustError::NoFolder { .. })));
-    }
-
-    #[test]
-    fn unreadable_file_trusts_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
-        let trusted = WorkspaceTrustStore::new(dir.path());
-        let error = trusted.find_covering(dir.path()).unwrap_err().to_string();
-        assert!(error.contains(FILE), "{error}");
-    }
-}
+mod tests;

@@ -28,6 +28,7 @@ pub mod skills;
 mod stamp;
 pub mod tool_search;
 mod toolbox;
+mod trust;
 mod watch;
 mod workspace;
 pub mod yaml;
@@ -48,6 +49,9 @@ pub use regular_file::{
 };
 pub use search::{Corpus, SearchError, SearchHit, SearchQuery, SearchResults, defined_name};
 pub use stamp::FileStamp;
-pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, TrustLookup};
+pub use toolbox::{Toolbox, ToolboxConfig, Toolboxes};
+pub use trust::{
+    ContentHash, FileHashes, NothingTrusted, TrustLookup, TrustRefusal, WorkspaceTrust,
+};
 pub use watch::{FileWatch, WatchError};
 pub use workspace::{Survey, WalkSummary, Workspace};

@@ -48,6 +48,51 @@ pub(super) fn check_paths<'a>(
     }
 }
 
+/// Whether a person must answer about a call each time, whatever they answered before.
+pub(crate) fn must_ask(call: &PolicyCall<'_>) -> bool {
+    let mut strongest = StrongestOpinion::default();
+    check_configuration(call, &mut strongest);
+    strongest.must_ask
+}
+
+/// Asks about a call that may write a path whose content decides what the server runs.
+pub(super) fn check_configuration<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
+    let line = call.command.map(|(_, line)| line);
+    let redirects = line.map_or(&[][..], |line| &line.redirects);
+    let declared = call
+        .paths
+        .iter()
+        .filter(|path| path.configures && call.writes());
+    // The folder in which a command runs is declared too, and not written itself.
+    let declared = declared
+        .filter(|path| line.is_none() || redirects.iter().any(|it| it.path == path.info.input));
+    let declared = declared.map(|path| path.info.display());
+    let written = redirects
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| writes_file(it));
+    let written = written.filter_map(|(at, redirect)| {
+        let linked = || call.findings?.configuration_redirect(at);
+        command_paths::find_configuration(&redirect.path).or_else(linked)
+    });
+    let commands = line
+        .map_or(&[][..], |line| &line.commands)
+        .iter()
+        .enumerate();
+    let named = commands.filter(|(_, command)| !shell::is_read_only(command));
+    let named = named.filter_map(|(at, command)| {
+        let mut words = command.argv.iter();
+        let linked = || call.findings?.configuration_word(at);
+        words
+            .find_map(|word| command_paths::find_configuration(word))
+            .or_else(linked)
+    });
+    for path in declared.chain(written).chain(named) {
+        let source = OpinionSource::Configuration(path);
+        strongest.record_question(RiskLabel::ProtectedPath, source);
+    }
+}
+
 /// Checks the command, its redirections and its doubts.
 pub(super) fn check_command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
     let Some((_, line)) = call.command else {

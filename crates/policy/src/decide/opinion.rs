@@ -23,6 +23,8 @@ pub(super) enum OpinionSource<'a> {
     Protected(&'a str),
     /// Such a path among the words of a command that may write it.
     ProtectedWord(&'a str),
+    /// A path whose content decides what the server runs; no grant answers the question about it.
+    Configuration(&'a str),
     /// A path whose target is unknown.
     Untold(&'a LocatedPath),
     /// A declared path outside the session's directories.
@@ -46,6 +48,8 @@ impl<'a> Opinion<'a> {
 pub(super) struct StrongestOpinion<'a> {
     pub(super) opinion: Option<Opinion<'a>>,
     pub(super) labels: Vec<RiskLabel>,
+    /// Whether a person must answer, whatever the grants.
+    pub(super) must_ask: bool,
 }
 
 impl<'a> StrongestOpinion<'a> {
@@ -54,6 +58,17 @@ impl<'a> StrongestOpinion<'a> {
         if self.opinion.is_none_or(|said| action > said.action) {
             self.opinion = Some(Opinion::new(action, source));
         }
+    }
+
+    /// Records a question that no grant answers, and the risk that it is about.
+    pub(super) fn record_question(&mut self, label: RiskLabel, source: OpinionSource<'a>) {
+        self.must_ask = true;
+        // Among questions, people must see this one.
+        let asks = self
+            .opinion
+            .is_some_and(|said| said.action == PolicyAction::Ask);
+        self.opinion = self.opinion.filter(|_| !asks);
+        self.record_risk(label, PolicyAction::Ask, source);
     }
 
     /// Records an opinion and the risk that it is about.

@@ -62,9 +62,9 @@ fn matched_rule<'a>(
         OpinionSource::WritePaths(_) => (RuleSource::WritePathAllowlist, None, None),
         OpinionSource::Rule(at, rule) => (RuleSource::Rules, rule.id.as_deref(), Some(at)),
         OpinionSource::Grant(grant) => (RuleSource::Grant, Some(&grant.id), None),
-        OpinionSource::Protected(_) | OpinionSource::ProtectedWord(_) => {
-            (RuleSource::ProtectedPath, None, None)
-        }
+        OpinionSource::Protected(_)
+        | OpinionSource::ProtectedWord(_)
+        | OpinionSource::Configuration(_) => (RuleSource::ProtectedPath, None, None),
         OpinionSource::Untold(_) => (RuleSource::DefaultPathGuard, None, None),
         OpinionSource::Outside(_) | OpinionSource::OutsideRedirect(_) => {
             (RuleSource::DefaultExternalPath, None, None)
@@ -103,6 +103,10 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
         OpinionSource::ProtectedWord(path) => {
             let path = grant::visible_line(path);
             format!("the command names {path}, which is never written")
+        }
+        OpinionSource::Configuration(path) => {
+            let path = grant::visible_line(path);
+            format!("{path} decides what runs in this workspace, so every change of it asks")
         }
         OpinionSource::Untold(path) => {
             let reason = path.info.reason.as_deref();

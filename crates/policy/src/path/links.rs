@@ -10,7 +10,7 @@ use super::{
     protected::ResolvedRoots,
 };
 
-/// The target of a path that goes through a link.
+/// The target of a path that goes through a link, or of a path whose content decides what the server runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LinkTarget {
     /// The path without links; none if it is unknown.
@@ -19,6 +19,8 @@ pub(crate) struct LinkTarget {
     pub(crate) is_outside: bool,
     /// Whether it is never written.
     pub(crate) is_protected: bool,
+    /// Whether its content decides what the server runs.
+    pub(crate) is_configuration: bool,
 }
 
 /// Follows paths in the directories of a session, and reads each name on the disk once.
@@ -34,7 +36,7 @@ impl<'a> LinkSearch<'a> {
         Self { looks, ground }
     }
 
-    /// Returns the target of an absolute path if it goes through a link. A path outside by its words has none:
+    /// Returns the target of an absolute path if it goes through a link or decides what runs. A path outside by its words has none:
     /// it is judged by these.
     pub(crate) fn find_target(&mut self, path: &str) -> Option<LinkTarget> {
         let asked = lexical::normalise(Path::new(path));
@@ -42,13 +44,16 @@ impl<'a> LinkSearch<'a> {
             return None;
         }
         let followed = match self.ground.follow(&asked, &mut self.looks) {
-            Ok(followed) if followed.links.is_empty() => return None,
+            Ok(followed) if followed.links.is_empty() && !self.ground.configures(&followed) => {
+                return None;
+            }
             Ok(followed) => followed,
             Err(FollowError::Nowhere | FollowError::Loop | FollowError::Unreadable(_)) => {
                 return Some(LinkTarget {
                     real: None,
                     is_outside: true,
                     is_protected: false,
+                    is_configuration: false,
                 });
             }
         };
@@ -59,6 +64,7 @@ impl<'a> LinkSearch<'a> {
         Some(LinkTarget {
             is_outside: self.ground.find_root(&followed.real).is_none(),
             is_protected: self.ground.protects(&followed),
+            is_configuration: self.ground.configures(&followed),
             real: real.to_str().map(str::to_owned),
         })
     }

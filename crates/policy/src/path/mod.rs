@@ -20,6 +20,7 @@ use follow::{FollowedPath, ProbeCache};
 use protected::ResolvedRoots;
 
 pub(crate) use links::LinkSearch;
+pub(crate) use protected::is_configuration_name;
 pub use protected::is_protected_name;
 
 /// Reads one name on a disk at a time.
@@ -60,12 +61,24 @@ pub enum PathEntry {
 pub struct SessionRoots {
     dirs: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    configuration: Vec<PathBuf>,
 }
 
 impl SessionRoots {
     /// Creates roots from absolute directories, and absolute paths inside or outside them that are never written.
     pub fn new(dirs: Vec<PathBuf>, protected: Vec<PathBuf>) -> Self {
-        Self { dirs, protected }
+        Self {
+            dirs,
+            protected,
+            configuration: Vec::new(),
+        }
+    }
+
+    /// Sets the absolute paths whose content decides what the server runs, besides the files of such a name.
+    #[must_use]
+    pub fn with_configuration(mut self, configuration: Vec<PathBuf>) -> Self {
+        self.configuration = configuration;
+        self
     }
 
     /// Returns the directories.
@@ -121,6 +134,8 @@ pub struct LocatedPath {
     pub standing: PathScope,
     /// Whether it is never written: a directory of git or of this project, or one of the protected paths.
     pub protected: bool,
+    /// Whether its content decides what the server runs, so that whatever writes it asks first.
+    pub configures: bool,
     /// The path to open; for an outside path the directory is the root of the file system, so that the check
     /// covers every folder on the way. None if the target is unknown.
     pub place: Option<RootedPath>,
@@ -175,13 +190,18 @@ fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
         Err(lost) => return unresolved_path(input, lost.scope(), lost.reason()),
     };
     let protected = ground.protects(&followed);
+    let configures = ground.configures(&followed);
     let Some((root, inside)) = ground.find_root(&followed.real) else {
         let reason = if ground.seems_inside(&asked) {
             "leads outside the session's directories through a link"
         } else {
             "is outside the session's directories"
         };
-        return outside_path(input, &followed.real, protected, reason);
+        return LocatedPath {
+            protected,
+            configures,
+            ..outside_path(input, &followed.real, reason)
+        };
     };
     // A protected path is reported as protected, whatever its siblings are.
     if !protected && let Some(reason) = case_variant_reason(&followed, &root.real, looks) {
@@ -211,6 +231,7 @@ fn locate_in(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
         },
         standing: PathScope::Inside,
         protected,
+        configures,
         place: Some(place),
     }
 }
@@ -232,7 +253,7 @@ fn case_variant_reason(
         .then_some("differs only in case from an existing name; use that name")
 }
 
-fn outside_path(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPath {
+fn outside_path(input: &str, real: &Path, reason: &str) -> LocatedPath {
     let Some(host) = to_text(real) else {
         return unresolved_path(input, PathScope::Invalid, NOT_TEXT);
     };
@@ -245,7 +266,6 @@ fn outside_path(input: &str, real: &Path, protected: bool, reason: &str) -> Loca
     found.info.normalized.clone_from(&host);
     found.info.host_path = Some(host);
     LocatedPath {
-        protected,
         place: Some(place),
         ..found
     }
@@ -264,6 +284,7 @@ fn unresolved_path(input: &str, standing: PathScope, reason: &str) -> LocatedPat
         },
         standing,
         protected: false,
+        configures: false,
         place: None,
     }
 }

@@ -33,6 +33,19 @@ pub fn is_protected_name(name: &OsStr) -> bool {
     })
 }
 
+/// The manifest of a workspace, which names skills and servers.
+const MANIFEST: &str = "harn.toml";
+
+/// Whether a file of this name decides what the server runs, in any spelling that a disk accepts for it.
+pub(crate) fn is_configuration_name(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.split('\\').any(|part| {
+        let part = part.split(':').next().unwrap_or(part);
+        let folded: String = fold_case(part).filter(|c| !is_ignored(*c)).collect();
+        folded.trim_end_matches([' ', '.']) == MANIFEST
+    })
+}
+
 /// Characters that HFS+ ignores in a name.
 fn is_ignored(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
@@ -43,6 +56,7 @@ pub(super) struct ResolvedRoots<'a> {
     begin: Option<&'a Path>,
     roots: Vec<ResolvedRoot<'a>>,
     protected: Vec<PathBuf>,
+    configuration: Vec<PathBuf>,
 }
 
 pub(super) struct ResolvedRoot<'a> {
@@ -77,11 +91,16 @@ impl<'a> ResolvedRoots<'a> {
                 });
             }
         }
-        let mut protected = Vec::new();
-        for path in roots.protected.iter().filter(absolute) {
-            let worded = lexical::normalise(path);
-            protected.extend(looks.follow(&worded).map(|followed| followed.real));
-        }
+        let mut follow_all = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            let worded = paths
+                .iter()
+                .filter(absolute)
+                .map(|path| lexical::normalise(path));
+            let followed = worded.filter_map(|path| looks.follow(&path).ok());
+            followed.map(|followed| followed.real).collect()
+        };
+        let configuration = follow_all(&roots.configuration);
+        let mut protected = follow_all(&roots.protected);
         // If `.git` is a link, its target is protected under every name.
         for root in &found {
             for name in NAMES {
@@ -96,6 +115,7 @@ impl<'a> ResolvedRoots<'a> {
             begin: begin.map(PathBuf::as_path),
             roots: found,
             protected,
+            configuration,
         }
     }
 
@@ -153,6 +173,24 @@ impl<'a> ResolvedRoots<'a> {
                 .protected
                 .iter()
                 .any(|place| is_below(&followed.real, place))
+    }
+}
+
+impl ResolvedRoots<'_> {
+    /// Whether the content of a followed path decides what the server runs. A folder above such a path also counts,
+    /// unless it is a directory of the session.
+    pub(super) fn configures(&self, followed: &FollowedPath) -> bool {
+        let by_name = |path: &Path| path.file_name().is_some_and(is_configuration_name);
+        let is_root = || {
+            self.roots
+                .iter()
+                .any(|root| is_below(&root.real, &followed.real))
+        };
+        by_name(&followed.real)
+            || followed.links.iter().any(|link| by_name(link))
+            || self.configuration.iter().any(|place| {
+                is_below(&followed.real, place) || (is_below(place, &followed.real) && !is_root())
+            })
     }
 }
 
@@ -220,6 +258,22 @@ mod tests {
             "..",
         ] {
             assert!(!is_protected_name(OsStr::new(name)), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_the_manifest_is_found() {
+        for name in [
+            "harn.toml",
+            "HARN.toml",
+            "harn.toml.",
+            "harn.toml::$DATA",
+            "x\\harn.toml",
+        ] {
+            assert!(is_configuration_name(OsStr::new(name)), "{name:?}");
+        }
+        for name in ["harn.toml.bak", "my-harn.toml", "harn", "toml", ""] {
+            assert!(!is_configuration_name(OsStr::new(name)), "{name:?}");
         }
     }
 

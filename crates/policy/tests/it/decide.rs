@@ -1,9 +1,11 @@
 //! Tables of decisions: the policy, the call, and the expected action with its source.
 
 use crate::decide_support::*;
-use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
+use harn_model::{
+    Grant, GrantEffect, GrantSubject, PolicyAction, RiskLabel, SideEffectLevel, ToolKind,
+};
 use harn_policy::{
-    SessionMode, ToolApprovalPolicy,
+    SessionMode, ToolApprovalPolicy, grant_for_call,
     shell::{LineDoubt, ShellLine},
 };
 use serde_json::json;
@@ -159,6 +161,93 @@ fn file_read_by_redirection_counts_as_a_word() {
         (etc, run("cat < /etc/x"), "allow rules #1"),
         (etc, run("cat < /srv/x"), "ask mode ask"),
     ]);
+}
+
+#[test]
+fn writing_what_decides_about_programs_asks_whatever_is_allowed() {
+    let all = "auto_approve = ['*']\nrules = [{ allow = { command = ['cp *', 'cat *', 'make'] } }, \
+               { allow = { path = '**' } }]";
+    let auto = |call: Owned| call.with_mode(SessionMode::Auto);
+    let asks = "ask protected_path";
+    check(&[
+        (all, edit(&["harn.toml"]), asks),
+        (all, auto(edit(&["harn.toml"])), asks),
+        (all, auto(edit(&["src/deep/HARN.toml"])), asks),
+        (all, auto(edit(&["src/a", "harn.toml"])), asks),
+        ("", auto(edit(&["skills/deploy/SKILL.md"])), asks),
+        ("", auto(edit(&["skills/new/file"])), asks),
+        ("", auto(edit(&["tools/server.py"])), asks),
+        (
+            "",
+            auto(call("mv").kind(ToolKind::Move).paths(&["tools", "old"])),
+            asks,
+        ),
+        (
+            "",
+            auto(call("rm").kind(ToolKind::Delete).paths(&["skills"])),
+            asks,
+        ),
+        ("", auto(edit(&["tools/other.py"])), "allow mode auto"),
+        (
+            "",
+            auto(read(&["harn.toml", "skills/a"])),
+            "allow mode auto",
+        ),
+        (all, auto(call("host_tool").paths(&["harn.toml"])), asks),
+        (all, run("cp a harn.toml"), asks),
+        (all, run("cp a sub/harn.toml"), asks),
+        (all, run("cp a skills/x").looked_up(), asks),
+        (all, run("cp -r a tools").looked_up(), asks),
+        (
+            all,
+            run("cp a tools/other.py").looked_up(),
+            "allow rules #0",
+        ),
+        (all, run("cat a > ./skills/x").looked_up(), asks),
+        (all, run("cat skills/x").looked_up(), "allow rules #0"),
+        (all, run("cat a > harn.toml"), asks),
+        (all, run("cat harn.toml"), "allow rules #0"),
+        (all, run("make").paths(&["tools"]), "allow rules #0"),
+        (
+            "",
+            edit(&["harn.toml"]).with_mode(SessionMode::ReadOnly),
+            "deny mode read-only",
+        ),
+        (
+            "auto_deny = ['edit_file']",
+            edit(&["harn.toml"]),
+            "deny auto_deny edit_file #0",
+        ),
+    ]);
+    let edited = auto(edit(&["harn.toml"]).with_arguments(json!({"path": "harn.toml"})));
+    let subject = GrantSubject::Paths(vec!["harn.toml".to_owned()]);
+    let line = auto(run("cp a harn.toml"));
+    let argv = ["cp", "a", "harn.toml"].map(str::to_owned);
+    for (call, subject) in [(edited, subject), (line, GrantSubject::Argv(argv.into()))] {
+        // No such grant is offered, but an older file may have one.
+        assert_eq!(grant_for_call(&call.as_call(), GrantEffect::Allow), None);
+        assert!(grant_for_call(&call.as_call(), GrantEffect::Deny).is_some());
+        let grant = |effect| Grant {
+            id: "g-1".to_owned(),
+            effect,
+            workspace: "/w".to_owned(),
+            tool: call.tool.clone(),
+            kind: call.kind,
+            subject: subject.clone(),
+        };
+        check(&[
+            (
+                "",
+                call.clone().with_grants(&[&grant(GrantEffect::Allow)]),
+                asks,
+            ),
+            (
+                "",
+                call.clone().with_grants(&[&grant(GrantEffect::Deny)]),
+                "deny grant g-1",
+            ),
+        ]);
+    }
 }
 
 #[test]

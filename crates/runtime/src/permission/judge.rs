@@ -12,7 +12,7 @@ use harn_policy::{
     visible_line,
 };
 
-use super::{CallPermit, DeclaredCommand, ProposedCall, locate};
+use super::{CallPermit, DeclaredCommand, ProposedCall, guarded_roots, locate};
 use crate::session::SharedSession;
 
 pub(crate) struct CallJudgement {
@@ -108,7 +108,7 @@ fn judge_located(
             (Cow::Borrowed(""), line)
         }
     });
-    let roots = top.roots();
+    let roots = guarded_roots(top);
     let findings = command
         .as_ref()
         .map(|(_, line)| CommandFindings::read(&roots, &paths, line, &*config.probe));

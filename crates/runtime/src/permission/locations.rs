@@ -1,16 +1,22 @@
 //! Resolves a session's paths. A worker's paths are judged by the root session's directories, so that the
 //! same rules and protected names apply; and the worker reaches no further than its own directories.
 
-use harn_policy::{LocatedPath, PathScope, locate_all};
+use harn_policy::{LocatedPath, PathScope, SessionRoots, locate_all};
 
 use crate::session::SharedSession;
+
+/// Returns the directories of a session, with the paths whose content decides what its equipment runs.
+pub(crate) fn guarded_roots(session: &SharedSession) -> SessionRoots {
+    let configuration = session.equipment.configuration_paths();
+    SessionRoots::clone(&session.roots()).with_configuration(configuration)
+}
 
 /// Resolves paths for a session. Reads the disk.
 pub(crate) fn locate(session: &SharedSession, inputs: &[String]) -> Vec<LocatedPath> {
     let probe = &*session.config.probe;
-    let roots = session.roots();
+    let roots = guarded_roots(session);
     let own = locate_all(&roots, inputs, probe);
-    let top = session.root().roots();
+    let top = guarded_roots(session.root());
     if session.lineage.is_none() || top == roots {
         return own;
     }
@@ -22,6 +28,7 @@ pub(crate) fn locate(session: &SharedSession, inputs: &[String]) -> Vec<LocatedP
         let mut found = harn_policy::locate(&top, &absolute, probe);
         found.info.input = own.info.input;
         found.protected |= own.protected;
+        found.configures |= own.configures;
         found
     };
     own.into_iter().map(seen_from_the_top).collect()

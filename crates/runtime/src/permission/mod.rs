@@ -10,7 +10,7 @@ mod rules;
 
 pub(crate) use command::{PermissionsCommand, is_permissions_command, with_command};
 pub(crate) use judge::{CallJudgement, judge, judge_read};
-pub(crate) use locations::locate;
+pub(crate) use locations::{guarded_roots, locate};
 pub(crate) use options::options;
 pub(crate) use permit::CallPermit;
 pub(crate) use proposed_call::{DeclaredCommand, ProposedCall};

@@ -137,11 +137,12 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: GrantsCommand,
     },
-    /// Trust a workspace, so that its own files may run programs
+    /// Trust the files of a workspace that run programs, as they are now
     ///
     /// Skills of a workspace may name hooks and MCP servers, and so may its harn.toml. None of them runs before
-    /// you trust the workspace. Trust covers the folder and everything below it, also files that are added
-    /// later; your rules still apply to commands.
+    /// you trust the workspace. This shows the files and their differences to the trusted ones, and asks. Trust
+    /// applies to their content: a file that changes or is added later is not obeyed until you trust it again.
+    /// Your rules still apply to commands.
     Trust {
         #[command(flatten)]
         state: StateDir,

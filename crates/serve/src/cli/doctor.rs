@@ -162,12 +162,21 @@ fn check_policies() -> Vec<DoctorFinding> {
 
 /// Returns the number of trusted workspaces.
 fn check_trust(state_dir: &Path) -> DoctorFinding {
-    let all = WorkspaceTrustStore::new(state_dir).all();
-    let counted = all.map(|all| match all.len() {
+    let all = match WorkspaceTrustStore::new(state_dir).all() {
+        Ok(all) => all,
+        Err(error) => return DoctorFinding::Wrong(error.to_string()),
+    };
+    let older = all.iter().filter(|known| known.files.is_empty()).count();
+    if older > 0 {
+        return DoctorFinding::Note(format!(
+            "{older} of {} workspaces trusted by an earlier version, for no content; run `harn-serve trust` in them",
+            all.len()
+        ));
+    }
+    DoctorFinding::Sound(match all.len() {
         0 => "no workspace".to_owned(),
         count => format!("{count} workspaces"),
-    });
-    counted.into()
+    })
 }
 
 /// Checks the token file.

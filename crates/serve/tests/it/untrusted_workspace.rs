@@ -88,7 +88,7 @@ fn visit(dir: &Path, state: &Path) -> String {
 
 fn trust(dir: &Path, state: &Path) {
     let trusted = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
-        .arg("trust")
+        .args(["trust", "--yes"])
         .arg(dir)
         .arg("--state-dir")
         .arg(state.join("sessions"))

@@ -7,6 +7,8 @@ use std::{
 
 use harn_model::McpServerSpec;
 
+use crate::trust::ContentHash;
+
 /// A skill, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
@@ -18,6 +20,8 @@ pub struct Skill {
     pub layer: SkillLayer,
     /// The location of its text.
     pub origin: SkillOrigin,
+    /// The hash of its file as it was read; none for a skill of the host.
+    pub hash: Option<ContentHash>,
 }
 
 impl Skill {

@@ -79,6 +79,43 @@ impl ReadBoundary {
         }))
     }
 
+    /// Returns the entries of a folder, sorted by name.
+    pub(super) fn list_entries(&self, path: &Path) -> io::Result<Vec<(OsString, EntryKind)>> {
+        let entries = match self {
+            Self::Anywhere => Dir::open_ambient_dir(path, ambient_authority())?.entries()?,
+            Self::Within { dir, .. } => dir.read_dir(self.relative_path(path)?)?,
+        };
+        let mut all = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            let kind = if kind.is_dir() {
+                EntryKind::Folder
+            } else if kind.is_symlink() {
+                EntryKind::Link
+            } else if kind.is_file() {
+                EntryKind::File
+            } else {
+                EntryKind::Special
+            };
+            all.push((entry.file_name(), kind));
+        }
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(all)
+    }
+
+    /// Returns the target of a link; none if the path is no link.
+    pub(super) fn read_link(&self, path: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Anywhere => fs::read_link(path).ok(),
+            Self::Within { dir, .. } => {
+                let inside = self.relative_path(path).ok()?;
+                // `read_link` rejects absolute targets.
+                dir.read_link_contents(inside).ok()
+            }
+        }
+    }
+
     /// Returns the text of a file and its stamp at that time; `None` if it does not exist.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, FileStamp)>> {
         let Some(file) = none_if_absent(self.open(path))? else {
@@ -92,7 +129,8 @@ impl ReadBoundary {
         Ok(Some((text, FileStamp::from_metadata(&found))))
     }
 
-    fn open(&self, path: &Path) -> io::Result<File> {
+    /// Opens a file or a folder.
+    pub(super) fn open(&self, path: &Path) -> io::Result<File> {
         let dir = match self {
             Self::Anywhere => return open_regular_file(path, LinkPolicy::Follow),
             Self::Within { dir, .. } => dir,
@@ -123,8 +161,23 @@ impl ReadBoundary {
     }
 }
 
+/// The kind of an entry of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    Folder,
+    Link,
+    /// A pipe, a device or a socket.
+    Special,
+}
+
 /// Whether the error means that a path leads out of the boundary.
 pub(super) fn is_outside_boundary(error: &io::Error) -> bool {
     // The system uses the same kind for files without read permission, but with an error number.
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Whether the error means that a file exists that this user may not read.
+pub(super) fn is_unreadable(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_some()
 }

@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use harn_runtime::Clock;
@@ -21,12 +21,17 @@ use super::{
     disk::ReadBoundary,
     error::SkillError,
     front_matter,
+    program_sources::{HashCache, ProgramFiles, ProgramSource, configuration_paths},
     registry::{DiskSkills, SkillRegistry},
     search_paths::{SkillPlaces, workspace_root},
+    trust_scope::{TrustScope, TrustedSource, server_effects, skill_effects},
     walk::{self, PassMemory, WatchInterest},
     watcher::SkillWatcher,
 };
-use crate::lock::lock;
+use crate::{
+    lock::lock,
+    trust::{ContentHash, FileHashes, TrustRefusal, WorkspaceTrust},
+};
 
 /// How long to wait after a change before a refresh: files are seldom written alone.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -88,6 +93,15 @@ pub struct WorkspaceSkills {
     interests: Mutex<Vec<WatchInterest>>,
     /// Wakes the background task, to refresh or to end.
     wake: Arc<Notify>,
+    hashes: HashCache,
+}
+
+/// The text of a skill, without its front matter.
+pub struct SkillText {
+    /// The text.
+    pub body: String,
+    /// The hash of the whole file.
+    pub hash: ContentHash,
 }
 
 /// The result of the last pass, shared by all sessions of the workspace.
@@ -96,6 +110,8 @@ pub(super) struct SkillSnapshot {
     pub(super) found: Arc<DiskSkills>,
     /// The registry of `found`, for sessions without host skills.
     pub(super) registry: Arc<SkillRegistry>,
+    /// The paths whose content decides what runs.
+    pub(super) configuration: Arc<[PathBuf]>,
 }
 
 /// The outcome of a refresh.
@@ -127,6 +143,7 @@ impl WorkspaceSkills {
             shelf: watch::Sender::default(),
             interests: Mutex::default(),
             wake: Arc::default(),
+            hashes: HashCache::default(),
         }
     }
 
@@ -145,6 +162,7 @@ impl WorkspaceSkills {
         if changed {
             self.shelf.send_replace(SkillSnapshot {
                 registry: Arc::new(walked.found.build_registry(&[], &[])),
+                configuration: configuration_paths(&walked.found, &self.cwd).into(),
                 found: Arc::new(walked.found),
             });
         }
@@ -162,9 +180,12 @@ impl WorkspaceSkills {
     }
 
     /// Returns the text of a skill on this disk, without its front matter. Blocks while it reads the file.
-    pub fn body(&self, skill: &Skill) -> Result<String, SkillError> {
+    pub fn text(&self, skill: &Skill) -> Result<SkillText, SkillError> {
         let SkillOrigin::File(path) = &skill.origin else {
-            return Ok(String::new());
+            return Ok(SkillText {
+                body: String::new(),
+                hash: ContentHash::of(&[]),
+            });
         };
         let failed = |source| SkillError::Read {
             path: path.clone(),
@@ -176,7 +197,103 @@ impl WorkspaceSkills {
         };
         let read = ground.read(path).map_err(failed)?;
         let (text, _) = read.ok_or_else(|| failed(io::Error::from(io::ErrorKind::NotFound)))?;
-        Ok(front_matter::split(&text).body.to_owned())
+        Ok(SkillText {
+            body: front_matter::split(&text).body.to_owned(),
+            hash: ContentHash::of(text.as_bytes()),
+        })
+    }
+
+    /// Returns the files to which trust applies, as the last refresh found them. Blocks while it hashes files.
+    pub fn trust_scope(&self) -> TrustScope {
+        let found = self.snapshot().found;
+        let mut scope = TrustScope {
+            root: found.root.clone(),
+            sources: Vec::new(),
+        };
+        if let Some(origin) = &found.manifest {
+            scope.sources.push(TrustedSource {
+                name: relative_name(&origin.path, &found.root),
+                effects: server_effects(&found.servers),
+                files: self.hashes(&found, &ProgramSource::of_manifest(origin, &found.servers)),
+            });
+        }
+        for skill in &found.skills {
+            if let Some(source) = ProgramSource::of_skill(skill) {
+                scope.sources.push(TrustedSource {
+                    name: format!("skill {}", skill.id),
+                    effects: skill_effects(skill),
+                    files: self.hashes(&found, &source),
+                });
+            }
+        }
+        scope
+    }
+
+    /// Checks that the user trusts a skill of the workspace as it was read, with all its files. Blocks.
+    pub(super) fn check_skill(
+        &self,
+        skill: &Skill,
+        trust: &WorkspaceTrust,
+    ) -> Result<(), TrustRefusal> {
+        match (ProgramSource::of_skill(skill), trust) {
+            // Skills of other layers need no trust.
+            (None, _) | (Some(_), WorkspaceTrust::Everything) => Ok(()),
+            (Some(_), WorkspaceTrust::Nothing) => Err(TrustRefusal::Untrusted),
+            (Some(source), WorkspaceTrust::Files(_)) => {
+                trust.check(&self.hashes(&self.snapshot().found, &source)?)
+            }
+        }
+    }
+
+    /// Checks that the user trusts the text of a skill of the workspace, without its other files.
+    pub(super) fn check_text(
+        &self,
+        skill: &Skill,
+        hash: ContentHash,
+        trust: &WorkspaceTrust,
+    ) -> Result<(), TrustRefusal> {
+        let SkillOrigin::File(path) = &skill.origin else {
+            return Ok(());
+        };
+        let root = &self.snapshot().found.root;
+        let path = path.strip_prefix(root).unwrap_or(path).to_owned();
+        trust.check(&[(path, hash)].into())
+    }
+
+    /// Checks that the user trusts the servers of the manifest as they were read. Blocks.
+    pub(super) fn check_servers(
+        &self,
+        found: &DiskSkills,
+        trust: &WorkspaceTrust,
+    ) -> Result<(), TrustRefusal> {
+        match (&found.manifest, trust) {
+            (None, _) | (Some(_), WorkspaceTrust::Everything) => Ok(()),
+            (Some(_), WorkspaceTrust::Nothing) => Err(TrustRefusal::Untrusted),
+            (Some(origin), WorkspaceTrust::Files(_)) => {
+                let source = ProgramSource::of_manifest(origin, &found.servers);
+                trust.check(&self.hashes(found, &source)?)
+            }
+        }
+    }
+
+    fn hashes(
+        &self,
+        found: &DiskSkills,
+        source: &ProgramSource<'_>,
+    ) -> Result<FileHashes, TrustRefusal> {
+        let ground = ReadBoundary::open_root(&found.root);
+        let ground = ground.map_err(|error| TrustRefusal::Unreadable {
+            path: PathBuf::from("."),
+            why: error.to_string(),
+        })?;
+        let files = ProgramFiles {
+            root: &found.root,
+            cwd: &self.cwd,
+            ground,
+            known: &self.hashes,
+            now: SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.now()),
+        };
+        files.hashes(source)
     }
 
     /// Checks one file or folder of skills, without layers. Returns its skills and problems.
@@ -191,6 +308,13 @@ impl WorkspaceSkills {
     pub(super) fn changes(&self) -> watch::Receiver<SkillSnapshot> {
         self.shelf.subscribe()
     }
+}
+
+fn relative_name(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 impl Drop for WorkspaceSkills {

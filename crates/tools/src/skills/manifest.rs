@@ -16,6 +16,7 @@ use super::{
     decode::read_server,
     problem::{ProblemSeverity, SkillProblem},
 };
+use crate::trust::ContentHash;
 
 /// The name of the table of servers.
 const SERVERS: &str = "mcp_servers";
@@ -28,6 +29,18 @@ pub(super) struct Manifest {
     pub(super) order: Vec<SkillLayer>,
     /// The MCP servers, sorted by name.
     pub(super) servers: Vec<McpServerSpec>,
+    /// The file it was read from.
+    pub(super) origin: Option<ManifestOrigin>,
+}
+
+/// The file of a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ManifestOrigin {
+    pub(super) path: PathBuf,
+    /// The hash of its text as it was read.
+    pub(super) hash: ContentHash,
+    /// The folders of skills that it names, or their parents.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 /// A folder that the manifest names.
@@ -84,7 +97,7 @@ impl Manifest {
             root,
             problems: Vec::new(),
         };
-        let manifest = match toml::from_str::<ManifestFile>(text) {
+        let mut manifest = match toml::from_str::<ManifestFile>(text) {
             Ok(file) => reader.build_manifest(file),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
@@ -92,6 +105,15 @@ impl Manifest {
                 Self::without_file()
             }
         };
+        manifest.origin = Some(ManifestOrigin {
+            path: path.to_owned(),
+            hash: ContentHash::of(text.as_bytes()),
+            folders: manifest
+                .sources
+                .iter()
+                .map(|it| it.folder.clone())
+                .collect(),
+        });
         (manifest, reader.problems)
     }
 }
@@ -135,6 +157,7 @@ impl ManifestReader<'_> {
             sources,
             order,
             servers: self.read_servers(),
+            origin: None,
         }
     }
 
@@ -233,7 +256,7 @@ impl ManifestReader<'_> {
 }
 
 /// Removes `.` and `..` from a path without reading the disk. Links are checked when it is opened.
-fn normalize_path(path: &Path) -> PathBuf {
+pub(super) fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

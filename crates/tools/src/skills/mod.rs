@@ -12,17 +12,19 @@ mod glob;
 mod library;
 mod manifest;
 mod problem;
+mod program_sources;
 mod rank;
 mod registry;
 mod search_paths;
 mod session;
 mod substitute;
+mod trust_scope;
 mod walk;
 mod watcher;
 
 pub use card::{Skill, SkillCard, SkillHook, SkillLayer, SkillOrigin};
 pub use error::SkillError;
-pub use library::{SkillLibrary, SkillRefresh, WorkspaceSkills};
+pub use library::{SkillLibrary, SkillRefresh, SkillText, WorkspaceSkills};
 pub use problem::{ProblemSeverity, SkillProblem};
 pub use registry::{ShadowedSkill, SkillRegistry};
 pub use search_paths::{SkillPlaces, workspace_root};
@@ -30,3 +32,4 @@ pub use session::{
     LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatchStrategy, SkillMatching, SkillServers,
     SkillTrust, TOOL_SEARCH,
 };
+pub use trust_scope::{TrustScope, TrustedSource};

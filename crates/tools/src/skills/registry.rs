@@ -6,6 +6,7 @@ use harn_model::McpServerSpec;
 
 use super::{
     card::{Skill, SkillLayer, SkillOrigin},
+    manifest::ManifestOrigin,
     problem::SkillProblem,
 };
 
@@ -124,6 +125,8 @@ pub(super) struct DiskSkills {
     pub(super) root: PathBuf,
     /// The servers of the manifest.
     pub(super) servers: Vec<McpServerSpec>,
+    /// The file of the manifest, if there is one.
+    pub(super) manifest: Option<ManifestOrigin>,
 }
 
 impl DiskSkills {

@@ -22,7 +22,7 @@ use super::{
     registry::DiskSkills,
     search_paths::{Ancestry, MANIFEST, SkillPlaces},
 };
-use crate::FileStamp;
+use crate::{FileStamp, trust::ContentHash};
 
 /// The file that makes a folder a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
@@ -175,6 +175,7 @@ impl<'m> SkillPass<'m> {
         }
         self.walked.found.order = manifest.order;
         self.walked.found.servers = manifest.servers;
+        self.walked.found.manifest = manifest.origin;
         self.walked.found.root = ancestry.root;
     }
 
@@ -405,6 +406,7 @@ fn decode_skill_file(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillF
             card,
             layer: shelf.layer,
             origin: SkillOrigin::File(path.to_owned()),
+            hash: Some(ContentHash::of(text.as_bytes())),
         })
     });
     SkillFileResult {

@@ -11,7 +11,7 @@ mod toolboxes;
 
 use std::{
     collections::BTreeSet,
-    mem,
+    path::PathBuf,
     sync::{Arc, Mutex, OnceLock},
 };
 
@@ -35,7 +35,7 @@ use crate::{
 
 use host::HostPart;
 use servers::ServerPart;
-pub use toolboxes::{NothingTrusted, ToolboxConfig, Toolboxes, TrustLookup};
+pub use toolboxes::{ToolboxConfig, Toolboxes};
 
 /// The tools, skills and shells of a session's agent.
 pub struct Toolbox {
@@ -62,8 +62,8 @@ struct ToolboxState {
     told: BTreeSet<String>,
     /// The queued warnings, reported when a turn begins.
     untold: Vec<String>,
-    /// Whether the warning about servers of an untrusted workspace was reported.
-    untrusted_told: bool,
+    /// The last warning about servers of the workspace.
+    refusal_told: Option<String>,
 }
 
 impl Toolbox {
@@ -76,7 +76,7 @@ impl Toolbox {
             SessionSkills::new(NewSessionSkills {
                 session: session.session.clone(),
                 // Check the workspace root: trust in a folder does not include its parents.
-                trust: Arc::new(move || trust.is_trusted(&workspace.root())),
+                trust: Arc::new(move || trust.trust(&workspace.root())),
                 skills,
                 servers: servers.clone(),
                 matching: config.matching,
@@ -132,7 +132,7 @@ impl Toolbox {
                 context_tokens: config.context_tokens,
                 told: BTreeSet::new(),
                 untold: Vec::new(),
-                untrusted_told: false,
+                refusal_told: None,
             }),
             rebuilding: tokio::sync::Mutex::default(),
             config,
@@ -191,24 +191,26 @@ impl Toolbox {
         specs
     }
 
-    /// Connects the servers of the workspace's manifest while the workspace is trusted; returns a warning, once, if
-    /// it is not.
+    /// Connects the servers of the workspace's manifest while the user trusts it as it is; else returns a warning,
+    /// once for each reason.
     fn sync_workspace_servers(&self, skills: &SessionSkills) -> Option<String> {
         let (servers, trusted) = skills.workspace_servers();
-        if trusted || servers.is_empty() {
-            self.servers.set_workspace(servers);
-            return None;
-        }
+        let refusal = match trusted {
+            Err(refusal) if !servers.is_empty() => refusal,
+            Ok(()) | Err(_) => {
+                self.servers.set_workspace(servers);
+                return None;
+            }
+        };
         self.servers.set_workspace(Vec::new());
-        if mem::replace(&mut lock(&self.state).untrusted_told, true) {
-            return None;
-        }
         let names: Vec<_> = servers.iter().map(|it| it.name.as_str()).collect();
         let names = names.join(", ");
-        Some(format!(
-            "the workspace is not trusted, so the MCP servers of its harn.toml ({names}) are not connected; \
-             `harn-serve trust` trusts it"
-        ))
+        let remedy = refusal.remedy();
+        let warning = format!(
+            "{refusal}, so the MCP servers of its harn.toml ({names}) are not connected; {remedy}"
+        );
+        let told = lock(&self.state).refusal_told.replace(warning.clone());
+        (told.as_ref() != Some(&warning)).then_some(warning)
     }
 
     /// Rebuilds the catalogue if something changed, and reports the change.
@@ -280,6 +282,11 @@ impl Equipment for Toolbox {
             commands.extend(own.filter(|it| !taken.contains(&it.name)));
         }
         commands
+    }
+
+    fn configuration_paths(&self) -> Vec<PathBuf> {
+        let skills = self.skills.as_ref();
+        skills.map_or_else(Vec::new, |skills| skills.configuration_paths())
     }
 
     fn agent_for_command(

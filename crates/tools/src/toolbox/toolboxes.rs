@@ -1,6 +1,6 @@
 //! Creates a toolbox for each session from the settings of the process: the only entry for its environment.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
 
 use harn_runtime::{Equipment, EquipmentProvider, HostDeadlines, NewEquipment};
 
@@ -10,6 +10,7 @@ use crate::{
     mcp_settings::McpDeadlines,
     skills::{SkillLibrary, SkillMatching},
     tool_search::ToolSearchOptions,
+    trust::{NothingTrusted, TrustLookup},
 };
 
 /// The configuration of toolboxes.
@@ -21,7 +22,7 @@ pub struct ToolboxConfig {
     pub env: Arc<BTreeMap<String, String>>,
     /// The whole environment, for MCP servers.
     pub inherited: Arc<[(OsString, OsString)]>,
-    /// Decides which workspaces may run their own code.
+    /// Decides which files of workspaces may cause programs to run.
     pub trust: Arc<dyn TrustLookup>,
     /// The deadlines for a host's answers.
     pub host_deadlines: HostDeadlines,
@@ -51,22 +52,6 @@ impl Default for ToolboxConfig {
             search: ToolSearchOptions::default(),
             context_tokens: 128_000,
         }
-    }
-}
-
-/// Decides which workspaces may run their own code: hooks of skills, MCP servers.
-pub trait TrustLookup: Send + Sync + 'static {
-    /// Returns whether a user trusted this workspace. May read the disk.
-    fn is_trusted(&self, workspace: &Path) -> bool;
-}
-
-/// A lookup that trusts no workspace.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NothingTrusted;
-
-impl TrustLookup for NothingTrusted {
-    fn is_trusted(&self, _: &Path) -> bool {
-        false
     }
 }
 

@@ -231,7 +231,8 @@ pub(crate) fn locate_in_world(path: &str) -> LocatedPath {
 }
 
 fn roots() -> SessionRoots {
-    SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()])
+    let roots = SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
+    roots.with_configuration(vec!["/w/skills".into(), "/w/tools/server.py".into()])
 }
 
 /// A disk of folders, three links and nothing else.

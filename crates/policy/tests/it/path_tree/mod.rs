@@ -42,6 +42,7 @@ struct Plan {
     root: String,
     also: Vec<String>,
     protected: Vec<String>,
+    configuration: Vec<String>,
     dirs: Vec<String>,
     files: Vec<String>,
     links: BTreeMap<String, String>,
@@ -81,7 +82,8 @@ impl World {
             .filter_map(|name| name.strip_prefix(&root));
         let dirs = [&plan.root].into_iter().chain(&plan.also).map(at).collect();
         Self {
-            roots: SessionRoots::new(dirs, plan.protected.iter().map(at).collect()),
+            roots: SessionRoots::new(dirs, plan.protected.iter().map(at).collect())
+                .with_configuration(plan.configuration.iter().map(at).collect()),
             links: links.map(str::to_owned).collect(),
             base,
             _dir: dir,

@@ -22,7 +22,7 @@ pub(super) fn run(skills: &WorkspaceSkills, id: &str) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::FAILURE);
     };
-    let body = skills.body(skill)?;
+    let body = skills.text(skill)?.body;
     let mut out = format_head(skill);
     for shadow in registry.shadowed().iter().filter(|one| one.id == skill.id) {
         write_line(

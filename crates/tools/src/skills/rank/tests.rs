@@ -16,6 +16,7 @@ fn skill(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> Sk
         card,
         layer: SkillLayer::Project,
         origin: SkillOrigin::File(PathBuf::from(name)),
+        hash: None,
     }
 }
 

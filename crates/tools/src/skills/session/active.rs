@@ -238,7 +238,10 @@ impl SessionSkills {
             self.make_inactive(cx, &id).await?;
         }
         for (before, now) in changed {
-            if before.card.mcp_servers != now.card.mcp_servers || before.layer != now.layer {
+            // Trust applies to the content of a file, so a change may end it.
+            let is_other = now.layer.is_from_workspace() && before.hash != now.hash;
+            let servers_changed = before.card.mcp_servers != now.card.mcp_servers;
+            if servers_changed || before.layer != now.layer || is_other {
                 self.unbind(&before);
                 self.bind(cx, &now).await?;
             }

@@ -1,10 +1,7 @@
 //! The effects of active skills: hooks on activation and deactivation, and MCP servers meanwhile. A workspace's skills
-//! have neither until the workspace is trusted.
+//! have neither until the user trusts their files, and again after a change.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use harn_model::{ErrorCategory, McpServerSpec, ToolContent};
 use harn_runtime::{
@@ -13,10 +10,11 @@ use harn_runtime::{
 };
 use serde_json::Value;
 
-use super::{SessionSkills, warn};
+use super::{SessionSkills, lock, warn};
 use crate::{
     builtin::{BuiltinTool, builtin_call, run_unless_cancelled},
     skills::card::Skill,
+    trust::{TrustRefusal, WorkspaceTrust},
 };
 
 const LOGGER: &str = "agent.skills";
@@ -27,8 +25,8 @@ const KEPT: usize = 8 * 1024;
 /// The time limit of a hook.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns whether the workspace of a session is trusted now. May read the disk; called once a turn.
-pub type SkillTrust = Arc<dyn Fn() -> bool + Send + Sync>;
+/// Returns the files of a session's workspace that are trusted now. May read the disk.
+pub type SkillTrust = Arc<dyn Fn() -> WorkspaceTrust + Send + Sync>;
 
 /// Connects the MCP servers of skills.
 pub trait SkillServers: Send + Sync + 'static {
@@ -40,9 +38,37 @@ pub trait SkillServers: Send + Sync + 'static {
 }
 
 impl SessionSkills {
-    /// Whether a skill may run hooks and connect servers.
-    pub(super) fn is_trusted(&self, skill: &Skill) -> bool {
-        !skill.layer.is_from_workspace() || self.trusted.load(Ordering::Relaxed)
+    /// Checks that a skill may run hooks and connect servers: the user trusts all its files as they are now.
+    async fn check_trust(&self, skill: &Skill) -> Result<(), TrustRefusal> {
+        if !skill.layer.is_from_workspace() {
+            return Ok(());
+        }
+        let (skills, trust) = (self.config.skills.clone(), self.config.trust.clone());
+        let skill = skill.clone();
+        let checked =
+            tokio::task::spawn_blocking(move || skills.check_skill(&skill, &trust())).await;
+        checked.unwrap_or(Err(TrustRefusal::Untrusted))
+    }
+
+    /// Connects or disconnects the servers of active skills after the trust in their files has changed.
+    pub(super) async fn sync_bound_servers(&self, cx: &TurnContext) -> Result<(), AgentError> {
+        let active = self.active().into_iter();
+        for skill in active.filter(|skill| skill.layer.is_from_workspace()) {
+            if skill.card.mcp_servers.is_empty() {
+                continue;
+            }
+            let is_bound = lock(&self.state).bound.contains(&skill.id);
+            match (is_bound, self.check_trust(&skill).await) {
+                (true, Ok(())) | (false, Err(_)) => {}
+                (true, Err(refusal)) => {
+                    self.unbind(&skill);
+                    let what = "its MCP servers are disconnected";
+                    warn_refused(cx, &skill, &refusal, what).await?;
+                }
+                (false, Ok(())) => self.bind(cx, &skill).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Connects the servers of an activated skill and runs its hooks.
@@ -71,17 +97,19 @@ impl SessionSkills {
         if servers.is_empty() {
             return Ok(());
         }
-        if !self.is_trusted(skill) {
+        if let Err(refusal) = self.check_trust(skill).await {
             let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
             let what = format!("its MCP servers ({}) are not connected", names.join(", "));
-            return warn_untrusted(cx, skill, &what).await;
+            return warn_refused(cx, skill, &refusal, &what).await;
         }
+        lock(&self.state).bound.insert(skill.id.clone());
         self.config.servers.bind(&skill.id, servers.clone());
         Ok(())
     }
 
     pub(super) fn unbind(&self, skill: &Skill) {
         if !skill.card.mcp_servers.is_empty() {
+            lock(&self.state).bound.remove(&skill.id);
             self.config.servers.unbind(&skill.id);
         }
     }
@@ -96,9 +124,9 @@ impl SessionSkills {
         Box::pin(async move {
             let hooks = skill.card.hooks.iter().filter(|hook| hook.event == event);
             for hook in hooks {
-                if !self.is_trusted(skill) {
-                    return warn_untrusted(cx, skill, &format!("its {event} hook is not run"))
-                        .await;
+                if let Err(refusal) = self.check_trust(skill).await {
+                    let what = format!("its {event} hook is not run");
+                    return warn_refused(cx, skill, &refusal, &what).await;
                 }
                 let line = self.hook_command_line(skill, &hook.command);
                 let title = format!("{} ({event} hook): {}", skill.id, hook.command);
@@ -134,13 +162,22 @@ impl SessionSkills {
     }
 }
 
-async fn warn_untrusted(cx: &TurnContext, skill: &Skill, what: &str) -> Result<(), AgentError> {
-    let message = format!(
-        "the skill {} comes with the workspace, which is not trusted, so {what}; \
-         `harn-serve trust` trusts it",
-        skill.id
-    );
-    warn(cx, LOGGER, message).await
+async fn warn_refused(
+    cx: &TurnContext,
+    skill: &Skill,
+    refusal: &TrustRefusal,
+    what: &str,
+) -> Result<(), AgentError> {
+    let (id, remedy) = (&skill.id, refusal.remedy());
+    let why = match refusal {
+        TrustRefusal::Untrusted => {
+            format!("the skill {id} comes with the workspace, which is not trusted")
+        }
+        TrustRefusal::New(_) | TrustRefusal::Changed(_) | TrustRefusal::Unreadable { .. } => {
+            format!("the skill {id}: {refusal}")
+        }
+    };
+    warn(cx, LOGGER, format!("{why}, so {what}; {remedy}")).await
 }
 
 /// Runs the command of an allowed call to its end.

@@ -162,6 +162,7 @@ impl SessionSkills {
                 id: id.clone(),
                 source: source.clone(),
             },
+            hash: None,
         });
         lock(&self.state).host.complete(&whole);
         Ok((whole, Some(fetched.body)))
@@ -274,6 +275,7 @@ fn skill_from_list(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), Sk
             id: listed.id,
             source: listed.source,
         },
+        hash: None,
     };
     Ok((skill, untypable))
 }

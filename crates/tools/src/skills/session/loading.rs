@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{SessionSkills, active::ActivationCause, lock};
 use crate::skills::{
-    card::{Skill, SkillLayer},
+    card::Skill,
     error::SkillError,
     substitute::{PlaceholderValues, substitute},
 };
@@ -51,10 +51,11 @@ impl SessionSkills {
         Box::pin(async move {
             let skill = self.find_skill(name)?;
             self.check_for_models(&skill)?;
-            let (skill, text) = self.load_text(cx, &skill).await?;
+            let loaded = self.load_text(cx, &skill).await?;
+            let skill = loaded.skill.clone();
             // The full card of a host's skill is known only now.
             self.check_for_models(&skill)?;
-            let text = self.fill_placeholders(cx, &skill, &text, arguments);
+            let text = self.fill_placeholders(cx, &loaded, arguments);
             if self.is_own(cx) {
                 lock(&self.state).dismissed.remove(&skill.id);
                 self.make_active(cx, skill, ActivationCause::Wanted, "loaded by the model")
@@ -74,11 +75,12 @@ impl SessionSkills {
         Box::pin(async move {
             self.check_own(cx)?;
             let skill = self.find_skill(command)?;
-            let (skill, text) = self.load_text(cx, &skill).await?;
+            let loaded = self.load_text(cx, &skill).await?;
+            let skill = loaded.skill.clone();
             if !skill.card.user_invocable {
                 return Err(SkillError::NotForUsers(skill.id.clone()));
             }
-            let text = self.fill_placeholders(cx, &skill, &text, arguments);
+            let text = self.fill_placeholders(cx, &loaded, arguments);
             lock(&self.state).dismissed.remove(&skill.id);
             let reason = format!("the user typed /{command}");
             self.make_active(cx, skill, ActivationCause::Wanted, &reason)
@@ -111,33 +113,47 @@ impl SessionSkills {
         &self,
         cx: &TurnContext,
         skill: &Arc<Skill>,
-    ) -> Result<(Arc<Skill>, String), SkillError> {
+    ) -> Result<LoadedSkill, SkillError> {
         let (skill, text) = self.fetch_whole(cx, skill).await?;
         if let Some(text) = text {
-            return Ok((skill, text));
+            return Ok(LoadedSkill {
+                skill,
+                text,
+                may_see_environment: false,
+            });
         }
-        let (skills, asked) = (self.config.skills.clone(), skill.clone());
-        let read = tokio::task::spawn_blocking(move || skills.body(&asked)).await;
-        let text = read.map_err(AgentError::failed)??;
-        Ok((skill, text))
+        let (skills, trust, asked) = (
+            self.config.skills.clone(),
+            self.config.trust.clone(),
+            skill.clone(),
+        );
+        let read = tokio::task::spawn_blocking(move || {
+            let read = skills.text(&asked)?;
+            // A workspace's text could reveal secrets of the environment.
+            let may_see_environment = !asked.layer.is_from_workspace()
+                || skills.check_text(&asked, read.hash, &trust()).is_ok();
+            Ok::<_, SkillError>((read.body, may_see_environment))
+        });
+        let (text, may_see_environment) = read.await.map_err(AgentError::failed)??;
+        Ok(LoadedSkill {
+            skill,
+            text,
+            may_see_environment,
+        })
     }
 
-    fn fill_placeholders(
-        &self,
-        cx: &TurnContext,
-        skill: &Skill,
-        text: &str,
-        arguments: &str,
-    ) -> String {
-        // The environment may contain secrets, which the text of a workspace or a host could reveal.
+    fn fill_placeholders(&self, cx: &TurnContext, loaded: &LoadedSkill, arguments: &str) -> String {
         let nothing = BTreeMap::new();
-        let environment = match self.is_trusted(skill) && skill.layer != SkillLayer::Host {
+        let environment = match loaded.may_see_environment {
             true => &*self.config.environment,
             false => &nothing,
         };
-        let folder = skill.folder().map(|folder| folder.display().to_string());
+        let folder = loaded
+            .skill
+            .folder()
+            .map(|folder| folder.display().to_string());
         substitute(
-            text,
+            &loaded.text,
             PlaceholderValues {
                 arguments,
                 skill_dir: folder.as_deref(),
@@ -146,4 +162,12 @@ impl SessionSkills {
             },
         )
     }
+}
+
+/// A skill with its text.
+struct LoadedSkill {
+    skill: Arc<Skill>,
+    text: String,
+    /// Whether values of the environment may be inserted.
+    may_see_environment: bool,
 }

@@ -12,7 +12,7 @@ mod slash_commands;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
@@ -34,7 +34,7 @@ pub use self::{
     matching::{SkillMatchStrategy, SkillMatching},
 };
 use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
-use crate::{builtin, lock::lock, workspace::join_with_slashes};
+use crate::{builtin, lock::lock, trust::TrustRefusal, workspace::join_with_slashes};
 
 /// The configuration of a session's skills.
 pub struct NewSessionSkills {
@@ -42,7 +42,7 @@ pub struct NewSessionSkills {
     pub session: SessionId,
     /// The skills of its workspace.
     pub skills: Arc<WorkspaceSkills>,
-    /// Whether the workspace may run commands and add servers through its skills.
+    /// The files of the workspace that may cause programs to run.
     pub trust: SkillTrust,
     /// Connects MCP servers.
     pub servers: Arc<dyn SkillServers>,
@@ -59,8 +59,6 @@ pub struct NewSessionSkills {
 /// The skills of one session and the active ones among them.
 pub struct SessionSkills {
     config: NewSessionSkills,
-    /// Whether the workspace was trusted at the beginning of the turn.
-    trusted: AtomicBool,
     state: Mutex<SessionSkillsState>,
     /// Whether the host reported a change of its skills.
     host_changed: AtomicBool,
@@ -83,6 +81,10 @@ struct SessionSkillsState {
     turn: Option<TurnId>,
     /// Whether the skills that were active when the session was closed were restored.
     adopted: bool,
+    /// The active skills whose servers are connected.
+    bound: BTreeSet<String>,
+    /// The trust in the servers of the manifest at the beginning of the turn; `None` before the first.
+    servers_trust: Option<Result<(), TrustRefusal>>,
 }
 
 impl SessionSkills {
@@ -91,7 +93,6 @@ impl SessionSkills {
     pub fn new(config: NewSessionSkills) -> Arc<Self> {
         let this = Arc::new(Self {
             config,
-            trusted: AtomicBool::new(false),
             state: Mutex::default(),
             host_changed: AtomicBool::new(false),
             teller: Mutex::default(),
@@ -107,27 +108,39 @@ impl SessionSkills {
         lock(&self.state).registry.clone()
     }
 
-    /// Returns the MCP servers of the workspace's manifest and whether the workspace is trusted. The trust is that of
-    /// the last beginning of a turn.
-    pub fn workspace_servers(&self) -> (Vec<McpServerSpec>, bool) {
-        let trusted = self.trusted.load(Ordering::Relaxed);
-        (self.registry().servers().to_vec(), trusted)
+    /// Returns the MCP servers of the workspace's manifest, and whether the user trusts them. The trust is that of the
+    /// last beginning of a turn.
+    pub fn workspace_servers(&self) -> (Vec<McpServerSpec>, Result<(), TrustRefusal>) {
+        let state = lock(&self.state);
+        let trusted = state.servers_trust.clone();
+        let trusted = trusted.unwrap_or(Err(TrustRefusal::Untrusted));
+        (state.registry.servers().to_vec(), trusted)
+    }
+
+    /// Returns the paths whose content decides what the skills and servers of the workspace run.
+    pub fn configuration_paths(&self) -> Vec<PathBuf> {
+        self.config.skills.snapshot().configuration.to_vec()
     }
 
     /// Returns the MCP servers to connect before any turn, once the workspace was searched. The future does not keep
     /// the session's skills alive.
     pub(crate) fn first_servers(&self) -> impl Future<Output = Vec<McpServerSpec>> + use<> {
         let (mut changes, trust) = (self.config.skills.changes(), self.config.trust.clone());
+        let skills = Arc::downgrade(&self.config.skills);
         async move {
             let looked = changes.wait_for(|shelf| !shelf.found.root.as_os_str().is_empty());
-            let found = looked.await.map(|shelf| shelf.found.servers.clone());
-            let Some(servers) = found.ok().filter(|servers| !servers.is_empty()) else {
+            let found = looked.await.map(|shelf| shelf.found.clone());
+            let Some(found) = found.ok().filter(|found| !found.servers.is_empty()) else {
                 return Vec::new();
             };
-            let trusted = tokio::task::spawn_blocking(move || trust());
+            let servers = found.servers.clone();
+            let trusted = tokio::task::spawn_blocking(move || {
+                let skills = skills.upgrade()?;
+                skills.check_servers(&found, &trust()).ok()
+            });
             match trusted.await {
-                Ok(true) => servers,
-                Ok(false) | Err(_) => Vec::new(),
+                Ok(Some(())) => servers,
+                Ok(None) | Err(_) => Vec::new(),
             }
         }
     }
@@ -155,9 +168,12 @@ impl SessionSkills {
             let begins = self.enter_turn(cx);
             self.refresh_host_list(cx).await?;
             if begins {
-                self.refresh_from_disk(cx).await?;
+                self.refresh_from_disk().await;
             }
             self.catch_up(cx).await?;
+            if begins {
+                self.sync_bound_servers(cx).await?;
+            }
             if begins || !self.config.matching.sticky {
                 self.match_pass(cx, !begins).await?;
             }
@@ -170,7 +186,8 @@ impl SessionSkills {
         if let Some(teller) = lock(&self.teller).take() {
             teller.abort();
         }
-        for skill in lock(&self.state).active.clear() {
+        let ended = lock(&self.state).active.clear();
+        for skill in ended {
             self.unbind(&skill);
         }
     }
@@ -189,23 +206,22 @@ impl SessionSkills {
         begins
     }
 
-    /// Checks the stamps and the trust of the workspace, once a turn, because some file systems report no changes.
-    async fn refresh_from_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
+    /// Checks the stamps of the workspace and the trust in its servers, once a turn, because some file systems report
+    /// no changes.
+    async fn refresh_from_disk(&self) {
         let (skills, trust) = (self.config.skills.clone(), self.config.trust.clone());
-        let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
+        let looked = tokio::task::spawn_blocking(move || {
+            let looked = skills.refresh();
+            let trusted = skills.check_servers(&skills.snapshot().found, &trust());
+            (looked, trusted)
+        });
         // A task that panicked found no change and no trust.
-        let (looked, trusted) = looked.await.unwrap_or_default();
-        tracing::debug!(?looked, trusted, "searched for skills");
-        if self.trusted.swap(trusted, Ordering::Relaxed) != trusted {
-            let active = self.active().into_iter();
-            for skill in active.filter(|skill| skill.layer.is_from_workspace()) {
-                match trusted {
-                    true => self.bind(cx, &skill).await?,
-                    false => self.unbind(&skill),
-                }
-            }
-        }
-        Ok(())
+        let Ok((looked, trusted)) = looked.await else {
+            lock(&self.state).servers_trust = None;
+            return;
+        };
+        tracing::debug!(?looked, ?trusted, "searched for skills");
+        lock(&self.state).servers_trust = Some(trusted);
     }
 
     /// Applies changes to the session: its slash commands and its active skills.

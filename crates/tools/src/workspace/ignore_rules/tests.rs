@@ -150,7 +150,7 @@ fn make_special_files(root: &Path, number: usize) {
         2 => pipe(&root.join(".git/info/exclude")),
         _ => pipe(&root.join(".git")),
     }
-    if number % 4 != 0 {
+    if !number.is_multiple_of(4) {
         symlink("/dev/zero", root.join(".gitignore")).unwrap();
     }
     pipe(&root.join("pipe.txt"));

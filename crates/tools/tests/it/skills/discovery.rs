@@ -226,10 +226,11 @@ fn links_out_of_a_workspace_are_rejected() {
 
     // A link that is created after discovery is rejected too.
     let inner = skills.registry().get("inner").unwrap().clone();
-    assert!(skills.body(&inner).unwrap().starts_with("Text of inner"));
+    let text = skills.text(&inner).unwrap();
+    assert!(text.body.starts_with("Text of inner"));
     fs::remove_file(disk.path("home/ws/.harn/skills/inner")).unwrap();
     link("outside/secret", "home/ws/.harn/skills/inner");
-    assert!(skills.body(&inner).is_err());
+    assert!(skills.text(&inner).is_err());
 }
 
 #[test]
@@ -278,8 +279,9 @@ fn refresh_reads_only_what_changed() {
     fs::remove_dir_all(disk.path("home/ws/own")).unwrap();
     assert_eq!(skills.refresh(), looked(true, 0, 0));
     assert_eq!(skills.registry().skills().len(), 42);
+    // The manifest itself changed: trust applies to its content.
     disk.put("home/ws/harn.toml", "");
-    assert_eq!(skills.refresh(), looked(false, 1, 0));
+    assert_eq!(skills.refresh(), looked(true, 1, 0));
 }
 
 #[test]

@@ -116,3 +116,71 @@ async fn skill_servers_follow_the_trust_in_the_workspace() {
     rig.run_turn("x", Vec::new()).await;
     assert_eq!(told(&rig), ["unbind tool"]);
 }
+
+#[tokio::test]
+async fn changed_or_new_file_of_a_trusted_skill_ends_its_effects() {
+    let folder = "home/ws/.harn/skills/tool";
+    let card = "hooks: {activate: '${HARN_SKILL_DIR}/run.sh', deactivate: 'tools/end.sh'}\n\
+                mcp_servers: {db: {command: ./serve}}\n";
+    let changes: [(&str, &str, &str); 5] = [
+        (
+            "home/ws/.harn/skills/tool/run.sh",
+            ".harn/skills/tool/run.sh has changed",
+            "echo",
+        ),
+        (
+            "home/ws/.harn/skills/tool/lib/new.sh",
+            ".harn/skills/tool/lib/new.sh is not among",
+            "",
+        ),
+        ("home/ws/tools/end.sh", "tools/end.sh has changed", "echo"),
+        ("home/ws/serve", "serve is not among", ""),
+        (
+            "home/ws/.harn/skills/tool/SKILL.md",
+            ".harn/skills/tool/SKILL.md has changed",
+            "",
+        ),
+    ];
+    for (path, reason, text) in changes {
+        let disk = Disk::new();
+        disk.write_skill(folder, card);
+        disk.put(&format!("{folder}/run.sh"), "true");
+        disk.put("home/ws/tools/end.sh", "true");
+        let mut rig = Rig::new(disk).await;
+        rig.trust_content();
+        rig.run_turn("x", vec![Act::Activate("tool")]).await;
+        let told = |rig: &Rig| std::mem::take(&mut *rig.servers.0.lock().unwrap());
+        assert_eq!(told(&rig), ["bind tool: db"], "{path}");
+        // Another file of the workspace changes nothing.
+        rig.disk.put("home/ws/notes.md", "");
+        rig.run_turn("x", Vec::new()).await;
+        assert_eq!(told(&rig), Vec::<String>::new(), "{path}");
+
+        if text.is_empty() && path.ends_with("SKILL.md") {
+            rig.disk
+                .write_skill(folder, &format!("{card}description: other\n"));
+        } else {
+            rig.disk.put(path, text);
+        }
+        let lines = rig.run_turn("x", Vec::new()).await.join("\n");
+        assert!(lines.contains(reason), "{path}: {lines}");
+        assert!(
+            lines.contains("`harn-serve trust` shows the difference"),
+            "{lines}"
+        );
+        assert_eq!(told(&rig), ["unbind tool"], "{path}");
+        let lines = rig
+            .run_turn("x", vec![Act::Deactivate("tool")])
+            .await
+            .join("\n");
+        assert!(
+            lines.contains("its deactivate hook is not run"),
+            "{path}: {lines}"
+        );
+
+        // After the user has seen it, it is obeyed again.
+        rig.trust_content();
+        rig.run_turn("x", vec![Act::Activate("tool")]).await;
+        assert_eq!(told(&rig), ["unbind tool", "bind tool: db"], "{path}");
+    }
+}

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -22,9 +22,10 @@ use harn_runtime::{
     TurnContext, async_trait,
 };
 use harn_tools::{
-    DiskProbe, LocalHost,
+    DiskProbe, LocalHost, WorkspaceTrust,
     skills::{
         NewSessionSkills, SessionSkills, SkillLibrary, SkillMatching, SkillPlaces, SkillServers,
+        WorkspaceSkills,
     },
 };
 use tempfile::TempDir;
@@ -197,7 +198,7 @@ struct Kits {
     library: SkillLibrary,
     matching: SkillMatching,
     /// Whether the workspace is trusted, which may change.
-    trusted: Arc<AtomicBool>,
+    trusted: Arc<Mutex<WorkspaceTrust>>,
     servers: Arc<Bound>,
     made: Mutex<Option<Arc<SessionSkills>>>,
 }
@@ -209,7 +210,7 @@ impl EquipmentProvider for Kits {
             skills: self.library.workspace(&session.cwd),
             trust: {
                 let trusted = self.trusted.clone();
-                Arc::new(move || trusted.load(Ordering::SeqCst))
+                Arc::new(move || trusted.lock().unwrap().clone())
             },
             servers: self.servers.clone(),
             matching: self.matching,
@@ -233,6 +234,13 @@ pub(crate) struct Rig {
     hub: Hub,
 }
 
+fn everything_if(trusted: bool) -> WorkspaceTrust {
+    match trusted {
+        true => WorkspaceTrust::Everything,
+        false => WorkspaceTrust::Nothing,
+    }
+}
+
 impl Rig {
     pub(crate) async fn new(disk: Disk) -> Self {
         Self::with(disk, SkillMatching::default(), false).await
@@ -244,7 +252,7 @@ impl Rig {
         let kits = Arc::new(Kits {
             library: SkillLibrary::new(disk.places(), Arc::new(LateClock)),
             matching,
-            trusted: Arc::new(AtomicBool::new(trusted)),
+            trusted: Arc::new(Mutex::new(everything_if(trusted))),
             servers: servers.clone(),
             made: Mutex::default(),
         });
@@ -277,7 +285,15 @@ impl Rig {
 
     /// Grants or revokes the trust in the workspace.
     pub(crate) fn trust(&self, trusted: bool) {
-        self.kits.trusted.store(trusted, Ordering::SeqCst);
+        *self.kits.trusted.lock().unwrap() = everything_if(trusted);
+    }
+
+    /// Trusts the files of the workspace as they are now.
+    pub(crate) fn trust_content(&self) {
+        let disk = &self.disk;
+        let found = WorkspaceSkills::find(disk.places(), &disk.workspace(), Arc::new(LateClock));
+        let files = found.trust_scope().files();
+        *self.kits.trusted.lock().unwrap() = WorkspaceTrust::Files(files);
     }
 
     /// Closes the session and opens it again.

@@ -15,7 +15,7 @@ use harn_model::{
 };
 use harn_testkit::skip_without;
 use harn_tools::{
-    ToolboxConfig, TrustLookup,
+    ToolboxConfig, TrustLookup, WorkspaceTrust,
     skills::{SkillLibrary, SkillPlaces},
 };
 use serde_json::json;
@@ -41,8 +41,11 @@ fn server(name: &str) -> McpServerSpec {
 struct Somebody(AtomicBool);
 
 impl TrustLookup for Somebody {
-    fn is_trusted(&self, _: &Path) -> bool {
-        self.0.load(Ordering::SeqCst)
+    fn trust(&self, _: &Path) -> WorkspaceTrust {
+        match self.0.load(Ordering::SeqCst) {
+            true => WorkspaceTrust::Everything,
+            false => WorkspaceTrust::Nothing,
+        }
     }
 }
 

@@ -1,0 +1,279 @@
+//! The files of a workspace that cause programs to run, each with everything that these programs are made of as far
+//! as the workspace names it. Trust applies to all of it.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::SystemTime,
+};
+
+use harn_model::{McpServerSpec, McpTransport};
+
+use super::{
+    card::{Skill, SkillLayer, SkillOrigin},
+    disk::{EntryKind, ReadBoundary, is_unreadable},
+    manifest::{ManifestOrigin, normalize_path},
+    registry::DiskSkills,
+};
+use crate::{
+    FileStamp,
+    lock::lock,
+    regular_file::{check_regular_file, read_limited},
+    trust::{ContentHash, FileHashes, TrustRefusal},
+};
+
+/// The largest file that is hashed, such as the program of a server.
+const LARGEST: u64 = 64 * 1024 * 1024;
+/// How many files a skill with hooks or servers may have.
+const MOST_FILES: usize = 2000;
+const MAX_DEPTH: usize = 16;
+/// How many hashes are remembered.
+const MOST_KNOWN: usize = 4096;
+/// The folder of the skill in its hooks.
+const SKILL_DIR: [&str; 2] = ["${HARN_SKILL_DIR}", "$HARN_SKILL_DIR"];
+
+/// A file of a workspace that causes programs to run, or that may insert values of the environment into its text.
+pub(super) struct ProgramSource<'a> {
+    file: &'a Path,
+    hash: ContentHash,
+    /// The folder of a skill, which its hooks may use as a whole.
+    folder: Option<&'a Path>,
+    /// The command lines and arguments.
+    lines: Vec<&'a str>,
+}
+
+impl<'a> ProgramSource<'a> {
+    /// Returns a skill as a source; none if it is not a file of a workspace.
+    pub(super) fn of_skill(skill: &'a Skill) -> Option<Self> {
+        let (SkillOrigin::File(file), Some(hash), true) =
+            (&skill.origin, skill.hash, skill.layer.is_from_workspace())
+        else {
+            return None;
+        };
+        let hooks = skill.card.hooks.iter().map(|hook| hook.command.as_str());
+        let lines: Vec<_> = hooks.chain(server_lines(&skill.card.mcp_servers)).collect();
+        let runs = !skill.card.hooks.is_empty() || !skill.card.mcp_servers.is_empty();
+        Some(Self {
+            file,
+            hash,
+            folder: file.parent().filter(|_| runs),
+            lines,
+        })
+    }
+
+    /// Returns a manifest with its servers as a source.
+    pub(super) fn of_manifest(origin: &'a ManifestOrigin, servers: &'a [McpServerSpec]) -> Self {
+        Self {
+            file: &origin.path,
+            hash: origin.hash,
+            folder: None,
+            lines: server_lines(servers).collect(),
+        }
+    }
+
+    /// Returns the paths that its commands may name, which need not exist. `cwd` is the directory in which they run.
+    pub(super) fn named_paths(&self, cwd: &Path) -> Vec<PathBuf> {
+        let mut named = Vec::new();
+        for line in &self.lines {
+            let words = line.split(|c: char| c.is_whitespace() || "\"'`;&|()<>=,".contains(c));
+            for word in std::iter::once(*line).chain(words) {
+                let word = word.trim();
+                let plain = !word.is_empty() && word.len() <= 1024 && !word.starts_with('-');
+                if !plain || word.contains("://") {
+                    continue;
+                }
+                let of_skill = SKILL_DIR.iter().find_map(|dir| word.strip_prefix(dir));
+                named.push(match (of_skill, self.folder) {
+                    (Some(inside), Some(folder)) => {
+                        normalize_path(&folder.join(inside.trim_start_matches('/')))
+                    }
+                    _ => normalize_path(&cwd.join(word)),
+                });
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+}
+
+fn server_lines(servers: &[McpServerSpec]) -> impl Iterator<Item = &str> {
+    servers.iter().flat_map(|server| {
+        let words: Vec<&str> = match &server.transport {
+            McpTransport::Stdio { command, args, .. } => std::iter::once(command)
+                .chain(args)
+                .map(String::as_str)
+                .collect(),
+            McpTransport::Http { .. } | McpTransport::Unsupported(_) => Vec::new(),
+        };
+        words
+    })
+}
+
+/// Reads the files of a workspace that programs are made of. Remembers the hashes of unchanged files.
+pub(super) struct ProgramFiles<'a> {
+    pub(super) root: &'a Path,
+    /// The directory of the session, in which commands run.
+    pub(super) cwd: &'a Path,
+    pub(super) ground: ReadBoundary,
+    pub(super) known: &'a HashCache,
+    pub(super) now: SystemTime,
+}
+
+/// The hashes of files, with stamps that show whether they still apply.
+#[derive(Debug, Default)]
+pub(super) struct HashCache(Mutex<HashMap<PathBuf, (FileStamp, ContentHash)>>);
+
+impl ProgramFiles<'_> {
+    /// Returns the hashes of a source and of the files that its programs are made of.
+    pub(super) fn hashes(&self, source: &ProgramSource<'_>) -> Result<FileHashes, TrustRefusal> {
+        let mut files = BTreeMap::new();
+        if let Some(folder) = source.folder {
+            self.add_folder(folder, 0, &mut files)?;
+        }
+        for path in source.named_paths(self.cwd) {
+            // Other programs are not part of the workspace; folders and missing files are not run.
+            if path.starts_with(self.root)
+                && let Some(hash) = self.hash(&path)?
+            {
+                files.insert(self.relative(&path), hash);
+            }
+        }
+        // The content that was parsed, not the one that the file has now.
+        files.insert(self.relative(source.file), source.hash);
+        Ok(files)
+    }
+
+    fn add_folder(
+        &self,
+        folder: &Path,
+        depth: usize,
+        files: &mut FileHashes,
+    ) -> Result<(), TrustRefusal> {
+        let refuse = |why: String| TrustRefusal::Unreadable {
+            path: self.relative(folder),
+            why,
+        };
+        if depth == MAX_DEPTH {
+            return Err(refuse(format!("more than {MAX_DEPTH} folders deep")));
+        }
+        let entries = self
+            .ground
+            .list_entries(folder)
+            .map_err(|error| refuse(error.to_string()))?;
+        for (name, kind) in entries {
+            let path = folder.join(name);
+            match kind {
+                EntryKind::Folder => self.add_folder(&path, depth + 1, files)?,
+                EntryKind::File | EntryKind::Link => {
+                    if let Some(hash) = self.hash(&path)? {
+                        files.insert(self.relative(&path), hash);
+                    }
+                }
+                EntryKind::Special => {}
+            }
+            if files.len() > MOST_FILES {
+                return Err(refuse(format!("it has more than {MOST_FILES} files")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the hash of a file, or of a link and the file behind it; none for anything else.
+    fn hash(&self, path: &Path) -> Result<Option<ContentHash>, TrustRefusal> {
+        let content = self.hash_content(path);
+        let content = content.map_err(|error| TrustRefusal::Unreadable {
+            path: self.relative(path),
+            why: error.to_string(),
+        })?;
+        let Some(target) = self.ground.read_link(path) else {
+            return Ok(content);
+        };
+        let mut link = target.into_os_string().into_encoded_bytes();
+        link.push(0);
+        link.extend(
+            content
+                .map(|hash| hash.to_string())
+                .unwrap_or_default()
+                .into_bytes(),
+        );
+        Ok(Some(ContentHash::of(&link)))
+    }
+
+    fn hash_content(&self, path: &Path) -> io::Result<Option<ContentHash>> {
+        let file = match self.ground.open(path) {
+            Ok(file) => file,
+            // It may still be executable.
+            Err(error) if is_unreadable(&error) => return Err(error),
+            // It is missing, no file, or outside of the workspace.
+            Err(_) => return Ok(None),
+        };
+        let found = file.metadata()?;
+        if check_regular_file(&found).is_err() {
+            return Ok(None);
+        }
+        let stamp = FileStamp::from_metadata(&found);
+        if let Some((_, hash)) = lock(&self.known.0).get(path).filter(|(at, _)| *at == stamp) {
+            return Ok(Some(*hash));
+        }
+        let hash = ContentHash::of(&read_limited(file, LARGEST)?);
+        if stamp.is_settled(self.now) {
+            let mut known = lock(&self.known.0);
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(path.to_owned(), (stamp, hash));
+        }
+        Ok(Some(hash))
+    }
+
+    pub(super) fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.root).unwrap_or(path).to_owned()
+    }
+}
+
+/// Returns the paths whose content decides what runs: the folders of skills that a manifest names, and the files that
+/// hooks and servers name. Those under protected names are left out; no tool writes them.
+pub(super) fn configuration_paths(found: &DiskSkills, cwd: &Path) -> Vec<PathBuf> {
+    /// A workspace with more names them to overload us.
+    const MOST: usize = 256;
+    let skills = found
+        .skills
+        .iter()
+        .filter_map(|skill| ProgramSource::of_skill(skill));
+    let manifest = found.manifest.as_ref();
+    let servers = manifest.map(|origin| ProgramSource::of_manifest(origin, &found.servers));
+    let named = servers
+        .into_iter()
+        .chain(skills)
+        .flat_map(|source| source.named_paths(cwd));
+    let folders = manifest
+        .into_iter()
+        .flat_map(|origin| origin.folders.iter().cloned());
+    // Also one by one: a manifest may name the root, which is too wide.
+    let listed = found
+        .skills
+        .iter()
+        .filter(|skill| skill.layer == SkillLayer::Manifest);
+    let listed = listed.flat_map(|skill| match &skill.origin {
+        SkillOrigin::File(path) => vec![path.clone(), path.parent().unwrap_or(path).to_owned()],
+        SkillOrigin::Host { .. } => Vec::new(),
+    });
+    let inside = |path: &PathBuf| {
+        path.strip_prefix(&found.root).is_ok_and(|inside| {
+            // The root itself is no file of programs, and guarding it would guard everything.
+            !inside.as_os_str().is_empty() && !inside.starts_with(".harn")
+        })
+    };
+    let mut paths: Vec<_> = folders
+        .chain(listed)
+        .chain(named.filter(|path| path != cwd))
+        .filter(inside)
+        .collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.truncate(MOST);
+    paths
+}
