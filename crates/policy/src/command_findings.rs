@@ -1,11 +1,12 @@
-//! What the disk shows about the commands of a line: the words that lead elsewhere through links. A rule with `*`
-//! and mode `auto` judge a command by its words, and these do not show a link. Reads the disk through a
-//! [`PathProbe`] only.
+//! What the disk shows about the commands of a line: the words that lead elsewhere through links, and whether git
+//! may run a program of the repository. A rule with `*` and mode `auto` judge a command by its words, which show
+//! neither. Reads the disk through a [`PathProbe`] only.
 
 use crate::{
     LocatedPath, PathProbe, SessionRoots, command_paths,
     line_folders::{entered_folders, start_folders},
     path::{LinkSearch, normalise_text},
+    repository,
     shell::{self, Redirect, ShellLine, SimpleCommand},
     word_table::WordTable,
 };
@@ -28,6 +29,8 @@ pub struct CommandFindings {
     redirects: Vec<LinkedWords>,
     /// The targets of all links, as absolute paths.
     targets: Vec<String>,
+    /// The reason why git may run a program of the repository. Only checked if the line runs git to read.
+    repository_risk: Option<String>,
 }
 
 /// The links in the words of one command.
@@ -77,10 +80,19 @@ impl CommandFindings {
         let redirects = redirects
             .map(|redirect| survey.follow_redirect(redirect))
             .collect();
+        let runs_git = line
+            .commands
+            .iter()
+            .any(|it| shell::is_git(it) && shell::is_read_only(it));
+        let repository_risk = runs_git.then(|| match survey.search.workspace() {
+            Some(workspace) => repository::find_risk(workspace, probe),
+            None => Some("the session's directory cannot be resolved".to_owned()),
+        });
         Self {
             commands,
             redirects,
             targets: survey.targets,
+            repository_risk: repository_risk.flatten(),
         }
     }
 
@@ -124,6 +136,11 @@ impl CommandFindings {
     pub(crate) fn outside_word(&self) -> Option<&str> {
         let mut all = self.commands.iter().chain(&self.redirects);
         all.find_map(|it| it.outside.as_deref())
+    }
+
+    /// Returns the reason why git may run a program of the repository.
+    pub(crate) fn repository_risk(&self) -> Option<&str> {
+        self.repository_risk.as_deref()
     }
 
     /// Returns the targets of all links, for ask and deny rules about paths.

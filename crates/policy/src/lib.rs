@@ -17,6 +17,7 @@ mod mode;
 pub mod path;
 mod pattern;
 mod policy;
+mod repository;
 mod rule;
 pub mod shell;
 mod word_table;

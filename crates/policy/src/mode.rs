@@ -43,6 +43,8 @@ pub(crate) enum ModeReason<'a> {
     Plain(&'static str),
     /// A word of a command that may lead outside through a link.
     OutsideLink(&'a str),
+    /// A part of a repository for which git may run a program.
+    Repository(&'a str),
 }
 
 impl SessionMode {
@@ -92,10 +94,15 @@ impl SessionMode {
             false => self.decide_reading(call),
         };
         let link = call.findings.and_then(CommandFindings::outside_word);
-        match link.filter(|_| action == PolicyAction::Ask) {
-            Some(word) => (action, ModeReason::OutsideLink(word)),
-            None => (action, ModeReason::Plain(why)),
-        }
+        let risk = call.findings.and_then(CommandFindings::repository_risk);
+        let why = match (action, link, risk) {
+            (PolicyAction::Ask, Some(word), _) => ModeReason::OutsideLink(word),
+            (PolicyAction::Ask, None, Some(risk)) if self == Self::Auto => {
+                ModeReason::Repository(risk)
+            }
+            _ => ModeReason::Plain(why),
+        };
+        (action, why)
     }
 
     fn decide_writing(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
@@ -216,9 +223,16 @@ fn only_reads(call: &PolicyCall<'_>) -> bool {
             .findings
             .and_then(CommandFindings::outside_word)
             .is_none()
-        && (runs_in_workspace_root(call) || !line.commands.iter().any(is_git))
+        && (!line.commands.iter().any(shell::is_git) || may_run_git(call))
         && !call.paths.iter().any(makes_repository)
         && decide::writes_only_located(call, line)
+}
+
+/// Whether git, which only reads, runs no program that the repository names. In another directory, git may find a
+/// repository that is part of the workspace.
+fn may_run_git(call: &PolicyCall<'_>) -> bool {
+    let is_checked = |findings: &CommandFindings| findings.repository_risk().is_none();
+    runs_in_workspace_root(call) && call.findings.is_some_and(is_checked)
 }
 
 /// Whether a command runs in the session's own directory: it declares no other path. A line that changes the
@@ -226,12 +240,6 @@ fn only_reads(call: &PolicyCall<'_>) -> bool {
 fn runs_in_workspace_root(call: &PolicyCall<'_>) -> bool {
     let mut paths = call.paths.iter();
     paths.all(|path| path.info.workspace_path.as_deref() == Some("."))
-}
-
-/// Whether a command is git. In another directory, git may find a repository that is part of the workspace,
-/// and run what its configuration names.
-fn is_git(command: &shell::SimpleCommand) -> bool {
-    command.argv.first().is_some_and(|program| program == "git")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Probes this machine's disk one path at a time; opens no file.
+//! Probes this machine's disk one path at a time. Opens only small regular files, and never waits for one.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,6 +7,8 @@ use std::{
 };
 
 use harn_policy::{PathEntry, PathProbe};
+
+use crate::{LinkPolicy, read_regular_file};
 
 /// A [`PathProbe`] for this machine's disk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +43,10 @@ impl PathProbe for DiskProbe {
         }
         Ok(None)
     }
+
+    fn read_file(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        read_regular_file(path, LinkPolicy::Refuse, limit as u64)
+    }
 }
 
 /// Returns whether an error means that nothing exists at a path.
@@ -64,6 +70,26 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn probe_reads_small_regular_files_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("small"), "1234").unwrap();
+        fs::write(at("large"), "12345").unwrap();
+        symlink("small", at("link")).unwrap();
+        let read = |path: &Path| DiskProbe.read_file(path, 4).ok();
+        assert_eq!(read(&at("small")).as_deref(), Some(&b"1234"[..]));
+        for path in [
+            at("large"),
+            at("link"),
+            at("none"),
+            dir.path().to_owned(),
+            "/dev/zero".into(),
+        ] {
+            assert_eq!(read(&path), None, "{}", path.display());
+        }
+    }
 
     #[test]
     fn probe_finds_entries_and_names_that_differ_in_case() {

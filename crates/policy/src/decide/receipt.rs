@@ -136,6 +136,10 @@ fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
                          through a link"
                     )
                 }
+                ModeReason::Repository(risk) => {
+                    let risk = grant::visible_line(risk);
+                    format!("the session's mode is {mode}: git may run a program, because {risk}")
+                }
             }
         }
     }

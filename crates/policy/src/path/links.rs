@@ -36,8 +36,13 @@ impl<'a> LinkSearch<'a> {
         Self { looks, ground }
     }
 
-    /// Returns the target of an absolute path if it goes through a link or decides what runs. A path outside by its words has none:
-    /// it is judged by these.
+    /// Returns the session's first directory without links; none if it cannot be resolved.
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        self.ground.first_root()
+    }
+
+    /// Returns the target of an absolute path if it goes through a link or decides what runs. A path outside by its
+    /// words has none: it is judged by these.
     pub(crate) fn find_target(&mut self, path: &str) -> Option<LinkTarget> {
         let asked = lexical::normalise(Path::new(path));
         if !self.ground.seems_inside(&asked) || lexical::is_too_long(path) {

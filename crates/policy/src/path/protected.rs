@@ -119,6 +119,12 @@ impl<'a> ResolvedRoots<'a> {
         }
     }
 
+    /// Returns the first directory without links.
+    pub(super) fn first_root(&self) -> Option<&Path> {
+        let first = self.roots.first().filter(|root| root.is_first);
+        first.map(|root| root.real.as_path())
+    }
+
     /// Returns `input` as an absolute path without `..`; none if it is relative and has no start directory.
     pub(super) fn make_absolute(&self, input: &str) -> Option<PathBuf> {
         let input = Path::new(input);

@@ -1,5 +1,6 @@
 //! The forms of `git` that run or write something that their words do not show, and those that only read.
 
+use super::SimpleCommand;
 use crate::word_table::WordTable;
 
 /// Flags before the subcommand that do not change its effect.
@@ -70,10 +71,15 @@ fn runs(subcommand: &str, arg: &str) -> bool {
         )
 }
 
+/// Whether a command is git.
+pub(crate) fn is_git(command: &SimpleCommand) -> bool {
+    command.argv.first().is_some_and(|program| program == "git")
+}
+
 /// Whether this only reads the repository.
 ///
 /// `diff`, `log`, `show` and `blame` may run programs that attributes and configuration name (external
-/// diffs, text conversions). A repository's own configuration is not judged here, so they pass only with
+/// diffs, text conversions). The user's own configuration is not judged anywhere, so they pass only with
 /// both `--no-ext-diff` and `--no-textconv` (`blame` with the latter). On a terminal they and `branch` run a
 /// pager, so they pass only after `--no-pager`. `status` may refresh the index, which changes no content.
 pub(super) fn only_reads(args: &[String]) -> bool {

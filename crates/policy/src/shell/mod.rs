@@ -27,6 +27,7 @@ mod word;
 mod wrapper;
 
 pub(crate) use executor::name as program_name;
+pub(crate) use git::is_git;
 pub use read_scope::reads_only_below;
 pub(crate) use read_scope::uses_no_files;
 pub use readonly::is_read_only;

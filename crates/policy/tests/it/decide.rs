@@ -70,7 +70,7 @@ fn path_in_another_case_is_denied_but_not_allowed() {
 fn auto_mode_allows_git_only_in_the_session_directory() {
     let auto = |line: &str, paths: &[&str]| {
         let call = run(line).paths(paths).with_mode(SessionMode::Auto);
-        outcome(&decide("", &call))
+        outcome(&decide("", &call.looked_up()))
     };
     assert_eq!(auto("git status", &[]), "allow mode auto");
     assert_eq!(auto("git status", &["."]), "allow mode auto");
@@ -78,6 +78,9 @@ fn auto_mode_allows_git_only_in_the_session_directory() {
     assert_eq!(auto("ls; git ls-files", &["src"]), "ask mode auto");
     assert_eq!(auto("git rev-parse --all", &["/more"]), "ask mode auto");
     assert_eq!(auto("ls", &["src"]), "allow mode auto");
+    // Without the disk, the repository is unknown.
+    let unknown = run("git status").with_mode(SessionMode::Auto);
+    assert_eq!(outcome(&decide("", &unknown)), "ask mode auto");
 }
 
 #[test]

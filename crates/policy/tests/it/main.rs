@@ -8,6 +8,7 @@
 mod decide;
 mod decide_support;
 mod files;
+mod git_setups;
 mod grants;
 mod merge;
 mod path_cases;

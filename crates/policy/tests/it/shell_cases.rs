@@ -13,28 +13,30 @@ use crate::shell_table::{
 };
 use expect_test::expect_file;
 use harn_model::PolicyAction;
-use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
+use harn_policy::{SessionMode, ToolApprovalPolicy, shell};
 
 #[test]
 fn every_line_is_decided_as_in_the_table() {
-    check("shell.jsonl", cases(), &policy(), SessionMode::Ask);
+    let policy = policy();
+    check("shell.jsonl", cases(), |line| {
+        let (action, reason, _) = decide(&policy, line, SessionMode::Ask);
+        (action, reason)
+    });
 }
 
 #[test]
 fn every_line_is_decided_as_in_the_table_of_auto_mode() {
     let nothing = ToolApprovalPolicy::default().compile().unwrap();
-    check(
-        "shell-auto.jsonl",
-        auto_cases(),
-        &nothing,
-        SessionMode::Auto,
-    );
+    let world = World::build();
+    check("shell-auto.jsonl", auto_cases(), |line| {
+        decide_in(&world, &nothing, line, SessionMode::Auto)
+    });
 }
 
 #[test]
 fn every_line_that_writes_is_decided_as_in_the_table() {
     let (world, policy) = (World::build(), write_policy());
-    check_by("shell-write.jsonl", write_cases(), |line| {
+    check("shell-write.jsonl", write_cases(), |line| {
         decide_in(&world, &policy, line, SessionMode::Ask)
     });
 }
@@ -64,14 +66,7 @@ fn allowed_line_that_writes_changes_nothing_elsewhere() {
     assert!(ran >= 60, "{ran} lines");
 }
 
-fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
-    check_by(table, cases, |line| {
-        let (action, reason, _) = decide(policy, line, mode);
-        (action, reason)
-    });
-}
-
-fn check_by(table: &str, cases: Vec<Case>, decide: impl Fn(&str) -> (PolicyAction, String)) {
+fn check(table: &str, cases: Vec<Case>, decide: impl Fn(&str) -> (PolicyAction, String)) {
     let mut got = String::new();
     for case in cases {
         let (action, reason) = decide(&case.line);

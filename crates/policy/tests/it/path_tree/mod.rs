@@ -35,6 +35,14 @@ impl PathProbe for StdProbe {
         }
         Ok(None)
     }
+
+    fn read_file(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        let meta = fs::symlink_metadata(path)?;
+        if !meta.is_file() || meta.len() > limit as u64 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        fs::read(path)
+    }
 }
 
 #[derive(Deserialize)]
@@ -45,6 +53,8 @@ struct Plan {
     configuration: Vec<String>,
     dirs: Vec<String>,
     files: Vec<String>,
+    /// Files with a content that counts.
+    texts: BTreeMap<String, String>,
     links: BTreeMap<String, String>,
 }
 
@@ -70,6 +80,9 @@ impl World {
         }
         for name in &plan.files {
             fs::write(at(name), "x").unwrap();
+        }
+        for (name, text) in &plan.texts {
+            fs::write(at(name), text).unwrap();
         }
         for (name, target) in &plan.links {
             let target = target.replace("{root}", base.to_str().unwrap());
