@@ -13,6 +13,8 @@ pub const SHELL_AUTO: &str = include_str!("../../fixtures/policy/shell-auto.json
 pub const SHELL_WRITE: &str = include_str!("../../fixtures/policy/shell-write.jsonl");
 /// Shell lines with their expected parse.
 pub const SHELL_READ: &str = include_str!("../../fixtures/policy/shell-read.jsonl");
+/// Repositories that may run a program.
+pub const GIT: &str = include_str!("../../fixtures/policy/git.jsonl");
 /// Attack cases for paths.
 pub const PATHS: &str = include_str!("../../fixtures/policy/paths.jsonl");
 

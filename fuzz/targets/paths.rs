@@ -32,6 +32,7 @@ struct Plan {
     protected: Vec<String>,
     dirs: Vec<String>,
     files: Vec<String>,
+    texts: BTreeMap<String, String>,
     links: BTreeMap<String, String>,
 }
 
@@ -43,7 +44,7 @@ static WORLD: LazyLock<(Disk, SessionRoots)> = LazyLock::new(|| {
     for name in &plan.dirs {
         disk.put(&at(name), Node::Dir);
     }
-    for name in &plan.files {
+    for name in plan.files.iter().chain(plan.texts.keys()) {
         disk.put(&at(name), Node::File);
     }
     for (name, target) in &plan.links {
