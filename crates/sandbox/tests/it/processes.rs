@@ -170,7 +170,7 @@ for name, number, *args in [
     ('io_uring_setup', 425, 1, 0), ('clone3', 435, 0, 0), ('ptrace', 101, 0, 0, 0, 0), ('keyctl', 250, 0),
     ('process_vm_readv', 310, 1, 0, 0, 0, 0, 0), ('bpf', 321, 0), ('userfaultfd', 323, 0), ('setns', 308, 0, 0),
     ('open_by_handle_at', 304, 0, 0, 0), ('unshare', 272, 0x10000000), ('clone', 56, 0x10000011, 0, 0, 0, 0),
-    ('mount', 165, 0, 0, 0, 0, 0), ('ioctl', 16, 0, 0x5412, 0), ('ioctl', 16, 0, 0x7f00005412, 0),
+    ('ioctl', 16, 0, 0x5412, 0), ('ioctl', 16, 0, 0x7f00005412, 0),
     ('pidfd_getfd', 438, 0, 0, 0), ('x32', 0x40000000 + 39), ('x32 socket', 0x40000000 + 41, 2, 1, 0),
 ]:
     result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in args])
@@ -178,7 +178,7 @@ for name, number, *args in [
 ";
     let refused = rig.python(script).success();
     let expected = "io_uring_setup 38\nclone3 38\nptrace 1\nkeyctl 1\nprocess_vm_readv 1\nbpf 1\nuserfaultfd 1\n\
-                    setns 1\nopen_by_handle_at 1\nunshare 1\nclone 1\nmount 1\nioctl 1\nioctl 1\npidfd_getfd 1\n\
+                    setns 1\nopen_by_handle_at 1\nunshare 1\nclone 1\nioctl 1\nioctl 1\npidfd_getfd 1\n\
                     x32 38\nx32 socket 38";
     assert_eq!(refused, expected);
 }
