@@ -4,7 +4,7 @@
 //! place. A mount point cannot be renamed, so every folder between is mounted onto itself.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -30,12 +30,10 @@ pub(super) fn protect(paths: &[PathBuf], roots: &[PathBuf]) -> Result<(), SetupE
             continue;
         }
         let path = folder.join(name);
+        if fs::symlink_metadata(&path).is_err() && !create_empty(&folder, &path) {
+            continue;
+        }
         let Ok(found) = fs::symlink_metadata(&path) else {
-            // Git runs what appears in the folder of hooks, so there is always one.
-            if name == "hooks" && folder.join("HEAD").exists() && fs::create_dir(&path).is_ok() {
-                fix_folders(&folder, &mut fixed)?;
-                fix_read_only(&path)?;
-            }
             continue;
         };
         fix_folders(&folder, &mut fixed)?;
@@ -54,6 +52,30 @@ pub(super) fn protect(paths: &[PathBuf], roots: &[PathBuf]) -> Result<(), SetupE
         }
     }
     Ok(())
+}
+
+/// Creates an empty path in a folder of git, if git would run or obey what a command puts there. Returns whether it did.
+fn create_empty(folder: &Path, path: &Path) -> bool {
+    let is_of_git = folder.join("HEAD").exists();
+    if !is_of_git {
+        return false;
+    }
+    if path.ends_with("hooks") {
+        return fs::create_dir(path).is_ok();
+    }
+    // The configuration of a work tree lies two folders below that of the repository.
+    let obeyed = ["config", "../../config"].iter().any(|name| {
+        let config = folder.join(name);
+        // A pipe would block.
+        if !fs::metadata(&config).is_ok_and(|it| it.is_file()) {
+            return false;
+        }
+        let text = fs::read(config).unwrap_or_default();
+        String::from_utf8_lossy(&text)
+            .to_lowercase()
+            .contains("worktreeconfig")
+    });
+    path.ends_with("config.worktree") && obeyed && File::create_new(path).is_ok()
 }
 
 /// Mounts the folders from the writable root down to `folder` onto themselves.

@@ -23,7 +23,7 @@ pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, Se
     enter_namespaces(kind)?;
     // A change of credentials clears the signal of the parent's death.
     follow_parent(task.spec.parent, Signal::KILL)?;
-    let absent = absent_git_files(&task.spec.confinement.read_only);
+    let absent = absent_redirections(&task.spec.confinement.read_only);
     let (mut reader, writer) = io::pipe().map_err(failed("cannot create a pipe"))?;
     let Some(init) = fork()? else {
         drop(reader);
@@ -75,17 +75,15 @@ pub(super) fn release_stdio() {
     let _ = dup2_stderr(&null);
 }
 
-/// Returns the protected files of git repositories that do not exist. A mount cannot keep them from being created,
-/// and `commondir` makes git read another configuration.
-fn absent_git_files(read_only: &[PathBuf]) -> Vec<&PathBuf> {
-    let in_repository = |path: &PathBuf| {
+/// Returns the files that redirect git to another configuration and do not exist. A mount cannot keep a command from
+/// creating one, and no program creates one in the folder of a repository.
+fn absent_redirections(read_only: &[PathBuf]) -> Vec<&PathBuf> {
+    let redirects = |path: &&PathBuf| {
         let git = path.parent();
-        git.is_some_and(|git| git.join("HEAD").exists())
+        path.ends_with("commondir") && git.is_some_and(|git| git.join("HEAD").exists())
     };
-    let absent = read_only
-        .iter()
-        .filter(|path| path.symlink_metadata().is_err());
-    absent.filter(|path| in_repository(path)).collect()
+    let absent = |path: &&PathBuf| path.symlink_metadata().is_err();
+    read_only.iter().filter(redirects).filter(absent).collect()
 }
 
 fn remove_created(absent: &[&PathBuf]) {

@@ -62,6 +62,23 @@ fn missing_hooks_cannot_be_created() {
 }
 
 #[test]
+fn missing_configuration_of_a_work_tree_cannot_be_created() {
+    let Some(rig) = repository() else { return };
+    let file = rig.workspace().join(".git/config.worktree");
+    let attack = "printf '[core]\\nfsmonitor = ./evil' > .git/config.worktree";
+    // Git ignores the file, and another program may have created it.
+    rig.sh(attack).success();
+    assert!(file.exists());
+    fs::remove_file(&file).unwrap();
+    let config = rig.workspace().join(".git/config");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(config, text + "[extensions]\nworktreeConfig = true\n").unwrap();
+    rig.sh(attack).fails_with("Read-only");
+    assert_eq!(fs::read_to_string(file).unwrap(), "");
+    rig.sh("git status").success();
+}
+
+#[test]
 fn another_common_folder_does_not_survive_the_command() {
     let Some(rig) = repository() else { return };
     rig.sh("cp -r .git evil && echo ../evil > .git/commondir")
