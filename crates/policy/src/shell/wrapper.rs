@@ -27,6 +27,8 @@ pub(super) fn follow_program(reader: &mut ShellReader, argv: &[String]) {
         }
         "git" => return follow_git(reader, args),
         "su" | "runuser" | "script" | "newgrp" => return follow_command_flag(reader, args),
+        // A second negation, which only some shells accept.
+        "!" => return reader.add_inner_program(args),
         "sg" => return follow_sg(reader, args),
         "hyperfine" => {
             let lines = args.iter().filter(|arg| !arg.starts_with('-'));
