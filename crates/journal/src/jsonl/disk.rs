@@ -1,8 +1,9 @@
-//! File system operations, with the differences between platforms. Knows no format.
+//! File system operations. Knows no format.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
 };
 
@@ -18,19 +19,15 @@ pub(super) fn error_at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
 
 /// Returns a builder of folders that only their owner can enter.
 pub(super) fn private_folder() -> DirBuilder {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.mode(0o700);
     builder
 }
 
 /// Returns options that create files which only their owner can read.
 pub(super) fn private_file() -> OpenOptions {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.mode(0o600);
     options
 }
 
@@ -57,51 +54,20 @@ pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()
 
 /// Makes the names in a folder survive a power failure.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    // On other platforms a folder cannot be opened as a file, and names need no separate flush.
-    if cfg!(unix) {
-        File::open(path)?.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Fills `buf` from `offset` without moving the position of appends.
-#[cfg(unix)]
-pub(super) fn read_exact_at(
-    file: &File,
-    _path: &Path,
-    buf: &mut [u8],
-    offset: u64,
-) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
-}
-
-/// Fills `buf` from `offset` without moving the position of appends.
-#[cfg(not(unix))]
-pub(super) fn read_exact_at(
-    _file: &File,
-    path: &Path,
-    buf: &mut [u8],
-    offset: u64,
-) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom};
-    let mut own = File::open(path)?;
-    own.seek(SeekFrom::Start(offset))?;
-    own.read_exact(buf)
+    File::open(path)?.sync_all()
 }
 
 /// The bytes of a file from the start to `end`, by positional reads.
 pub(super) struct FileSpan<'a> {
     file: &'a File,
-    path: &'a Path,
     offset: u64,
     end: u64,
 }
 
 impl<'a> FileSpan<'a> {
-    pub(super) fn new(file: &'a File, path: &'a Path, end: u64) -> Self {
+    pub(super) fn new(file: &'a File, end: u64) -> Self {
         Self {
             file,
-            path,
             offset: 0,
             end,
         }
@@ -111,7 +77,7 @@ impl<'a> FileSpan<'a> {
 impl Read for FileSpan<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = clamp(self.end - self.offset, buf.len());
-        read_exact_at(self.file, self.path, &mut buf[..n], self.offset)?;
+        self.file.read_exact_at(&mut buf[..n], self.offset)?;
         self.offset += n as u64;
         Ok(n)
     }

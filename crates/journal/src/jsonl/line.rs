@@ -245,6 +245,24 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 
+    /// The limit counts levels: closing an array or an object ends its level.
+    #[test]
+    fn many_values_beside_each_other_are_not_deep() {
+        for value in [json!([]), json!({"a": 1})] {
+            let wide = envelope(AgentEvent::HitlRequested {
+                request_id: "a".to_owned(),
+                kind: "question".to_owned(),
+                payload: Value::Array(vec![value; 2 * MAX_DEPTH as usize]),
+            });
+            let mut buf = Vec::new();
+            encode(&mut buf, &wide).unwrap();
+            assert_eq!(
+                decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
+                wide
+            );
+        }
+    }
+
     #[test]
     fn numbers_survive_a_round_trip() {
         for amount in [0.1 + 0.2, 1e-7, 122.416_294_033_786_58, f64::MIN_POSITIVE] {

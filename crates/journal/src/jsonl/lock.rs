@@ -4,6 +4,7 @@
 use std::{
     fs::{File, TryLockError},
     io,
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -55,19 +56,13 @@ fn lock(file: &File, path: &Path, id: &SessionId) -> Result<(), JournalError> {
     })
 }
 
-#[cfg(unix)]
-fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
+/// Whether the path still leads to this file. Fails with `NotFound` if it leads nowhere.
+pub(super) fn is_still_at(file: &File, path: &Path) -> io::Result<bool> {
     let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
     Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
 }
 
-#[cfg(not(unix))]
-fn is_still_at(_file: &File, path: &Path) -> io::Result<bool> {
-    path.try_exists()
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs;
 

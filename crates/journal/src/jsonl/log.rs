@@ -12,7 +12,7 @@ use super::{
 use crate::{JournalError, LogReader, LogSyncer, MetaChange, SessionLog, SessionMeta};
 
 /// A larger buffer is freed.
-const MAX_KEPT: usize = 1024 * 1024;
+const MAX_KEPT: usize = 1_048_576;
 
 thread_local! {
     /// Lines to write. The buffer belongs to the thread because an append never waits: ten thousand sessions need

@@ -17,7 +17,7 @@ const PROMPTS: [&[u8]; 2] = [
     br#""event":{"type":"turn_started""#,
     br#""event":{"type":"prompt_queued""#,
 ];
-const BLOCK: usize = 8 * 1024;
+const BLOCK: usize = 8_192;
 /// The bytes kept from a block, because a prompt may begin in it and end in the next.
 const OVERLAP: usize = 64;
 

@@ -1,14 +1,16 @@
 //! Reads an open log from any event on, while it grows. It reads only published lines and never moves the position
 //! of appends.
 
+use std::os::unix::fs::FileExt;
+
 use harn_model::{Envelope, Seq};
 
 use super::{disk, line, log_file::LogFile, text_chunk::PreviousLineIds};
 use crate::{JournalError, LogReader, ReadCursor};
 
 /// Smaller reads are not worth the call.
-const MIN_READ: usize = 4 * 1024;
-const SKIP_BLOCK: usize = 16 * 1024;
+const MIN_READ: usize = 4_096;
+const SKIP_BLOCK: usize = 16_384;
 
 impl LogReader for LogFile {
     fn read(
@@ -119,7 +121,9 @@ impl LogFile {
     }
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<(), JournalError> {
-        disk::read_exact_at(&self.file, &self.path, buf, offset).map_err(disk::error_at(&self.path))
+        self.file
+            .read_exact_at(buf, offset)
+            .map_err(disk::error_at(&self.path))
     }
 
     /// Builds an error for the line of `seq`: events have no gaps, so its number is the line number.

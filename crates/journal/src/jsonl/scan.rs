@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader},
+    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::JournalError;
 
-const BLOCK: usize = 64 * 1024;
+const BLOCK: usize = 65_536;
 
 pub(super) struct LogScan {
     pub(super) last: Seq,
@@ -38,8 +39,7 @@ pub(super) fn scan(
     // An interrupted write never reached its newline, and a tail of zeros after a power failure has none either:
     // everything after the last newline is partial, everything before it was acknowledged.
     let len = end_of_lines(file, path, size)?;
-    let mut input =
-        BufReader::with_capacity(disk::clamp(len, BLOCK), FileSpan::new(file, path, len));
+    let mut input = BufReader::with_capacity(disk::clamp(len, BLOCK), FileSpan::new(file, len));
     let mut buf = Vec::new();
     let mut index = EventOffsets::default();
     let mut offset = 0;
@@ -77,7 +77,8 @@ fn end_of_lines(file: &File, path: &Path, size: u64) -> Result<u64, JournalError
     while end > 0 {
         let n = disk::clamp(end, BLOCK);
         let start = end - n as u64;
-        disk::read_exact_at(file, path, &mut buf[..n], start).map_err(disk::error_at(path))?;
+        file.read_exact_at(&mut buf[..n], start)
+            .map_err(disk::error_at(path))?;
         if let Some(i) = buf[..n].iter().rposition(|&b| b == b'\n') {
             return Ok(start + i as u64 + 1);
         }
