@@ -8,7 +8,7 @@ mod jsonl;
 mod port;
 
 pub use error::JournalError;
-pub use jsonl::{FORMAT_VERSION, JsonlStore};
+pub use jsonl::{FORMAT_VERSION, JsonlStore, META_VERSION};
 pub use port::{
     LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog, SessionMeta, SessionPaths,
     SessionSummary, Store, StoreListing,

@@ -12,7 +12,7 @@ use crate::{JournalError, jsonl::is_prompt};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMeta {
-    /// Format version of the whole folder.
+    /// Format version of `meta.json`.
     pub v: u32,
     /// The id of the session.
     pub thread_id: SessionId,

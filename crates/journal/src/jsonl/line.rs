@@ -1,35 +1,32 @@
 //! Encodes one event as one line, and decodes it. An event that could not be read back is rejected before it
 //! reaches the disk. Knows no file.
+//!
+//! Lines are written in version 2, with a checksum. A log may begin with lines of version 1, which have none.
 
 use std::io::{self, Write};
 
 use harn_model::{AgentEvent, Envelope, Seq, Timestamp, TurnId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{
     error::Category,
     ser::{Formatter, Serializer},
 };
 
-use super::text_chunk::{self, PreviousLineIds};
+use super::{
+    checksum,
+    text_chunk::{self, PreviousLineIds},
+};
 
-/// The format version that this crate writes, in every line and in `meta.json`.
-pub const FORMAT_VERSION: u32 = 1;
+/// The format version of the lines that this crate writes.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// The beginning of every line with a checksum.
+const HEAD: &[u8] = br#"{"v":2,"#;
 
 /// The JSON parser fails one level deeper.
 const MAX_DEPTH: u32 = 127;
 
-/// An [`Envelope`] with its version in front, borrowed so that encoding copies nothing.
-#[derive(Serialize)]
-struct EventLineRef<'a> {
-    v: u32,
-    seq: Seq,
-    at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<&'a TurnId>,
-    event: &'a AgentEvent,
-}
-
-/// The owned form. It denies unknown keys: a damaged key must not read as an absent one.
+/// A line as the JSON parser reads it. It denies unknown keys: a damaged key must not read as an absent one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
@@ -39,6 +36,9 @@ struct EventLine {
     #[serde(default)]
     turn: Option<TurnId>,
     event: AgentEvent,
+    /// Already compared with the line.
+    #[serde(default)]
+    crc: Option<IgnoredAny>,
 }
 
 /// The part that every version of a line has.
@@ -55,41 +55,70 @@ pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
             "an event contains a number that is not finite",
         ));
     }
-    let written = EventLineRef {
-        v: FORMAT_VERSION,
-        seq: envelope.seq,
-        at: envelope.at,
-        turn: envelope.turn.as_ref(),
-        event: &envelope.event,
-    };
-    written.serialize(&mut Serializer::with_formatter(
-        &mut *buf,
-        DepthLimitedFormatter { depth: 0 },
-    ))?;
+    let start = buf.len();
+    buf.extend_from_slice(HEAD);
+    buf.extend_from_slice(br#""seq":"#);
+    serde_json::to_writer(&mut *buf, &envelope.seq)?;
+    buf.extend_from_slice(br#","at":"#);
+    serde_json::to_writer(&mut *buf, &envelope.at)?;
+    if let Some(turn) = &envelope.turn {
+        buf.extend_from_slice(br#","turn":"#);
+        text_chunk::encode_text(buf, turn.as_str())?;
+    }
+    buf.extend_from_slice(br#","event":"#);
+    if !text_chunk::encode_chunk(buf, &envelope.event)? {
+        // The line is a level around the event.
+        let formatter = DepthLimitedFormatter { depth: 1 };
+        let mut serializer = Serializer::with_formatter(&mut *buf, formatter);
+        envelope.event.serialize(&mut serializer)?;
+    }
+    checksum::seal(buf, start);
     buf.push(b'\n');
     Ok(())
 }
 
-/// Decodes a line, which must be the event `expected`. The reason of a failure never contains text of the line.
+/// Whether a line has the version with a checksum.
+pub(super) fn has_checksum(line: &[u8]) -> bool {
+    line.starts_with(HEAD)
+}
+
+/// Decodes a line, which must be the event `expected`. A line without a checksum is accepted only where all lines
+/// before it have none: elsewhere damage could remove a checksum. The reason of a failure never contains text of
+/// the line.
 pub(super) fn decode(
     line: &[u8],
     expected: Seq,
+    may_lack_checksum: bool,
     before: &mut PreviousLineIds,
 ) -> Result<Envelope, String> {
     // The newline would otherwise be reported as a control character in a truncated string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    match text_chunk::decode_chunk(line, expected, before) {
-        Some(envelope) => Ok(envelope),
-        None => parse(line, expected),
+    let (covered, version) = match has_checksum(line) {
+        true => (Some(checksum::verify(line)?), FORMAT_VERSION),
+        false => (line.strip_suffix(b"}"), 1),
+    };
+    if version == FORMAT_VERSION || may_lack_checksum {
+        let chunk = covered
+            .and_then(|covered| text_chunk::decode_chunk(covered, version, expected, before));
+        if let Some(envelope) = chunk {
+            return Ok(envelope);
+        }
     }
+    let envelope = parse(line, expected, version)?;
+    if version == 1 && !may_lack_checksum {
+        return Err(
+            "it has format version 1 after a line of version 2, and so no checksum".to_owned(),
+        );
+    }
+    Ok(envelope)
 }
 
 /// Decodes a line of any event with the JSON parser.
-pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
+pub(super) fn parse(line: &[u8], expected: Seq, version: u32) -> Result<Envelope, String> {
     let read: EventLine =
         serde_json::from_slice(line).map_err(|error| describe_error(line, &error))?;
-    if read.v != FORMAT_VERSION {
-        return Err(describe_version_mismatch(read.v.into()));
+    if read.v != version || read.crc.is_some() != (version == FORMAT_VERSION) {
+        return Err(describe_version(read.v.into()));
     }
     if read.seq != expected {
         return Err(format!(
@@ -107,9 +136,9 @@ pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
 
 fn describe_error(line: &[u8], error: &serde_json::Error) -> String {
     if let Ok(LineVersion { v }) = serde_json::from_slice(line)
-        && v != u64::from(FORMAT_VERSION)
+        && !(1..=u64::from(FORMAT_VERSION)).contains(&v)
     {
-        return describe_version_mismatch(v);
+        return describe_version(v);
     }
     match error.classify() {
         Category::Eof => "the line ends too early".to_owned(),
@@ -122,9 +151,13 @@ fn describe_error(line: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-pub(super) fn describe_version_mismatch(v: u64) -> String {
+/// Describes a version of a line that its form does not fit.
+fn describe_version(v: u64) -> String {
+    if (1..=u64::from(FORMAT_VERSION)).contains(&v) {
+        return format!("it has format version {v}, but not the form of that version");
+    }
     format!(
-        "it has format version {v}, and this program reads version {FORMAT_VERSION} only; \
+        "it has format version {v}, and this program reads versions 1 and {FORMAT_VERSION} only; \
          a newer program wrote it"
     )
 }
@@ -198,8 +231,8 @@ mod tests {
         assert_eq!(
             String::from_utf8(buf).unwrap(),
             "before\n\
-             {\"v\":1,\"seq\":1,\"at\":5,\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"}}\n\
-             {\"v\":1,\"seq\":1,\"at\":5,\"turn\":\"t1\",\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"}}\n"
+             {\"v\":2,\"seq\":1,\"at\":5,\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"},\"crc\":\"4566a51b\"}\n\
+             {\"v\":2,\"seq\":1,\"at\":5,\"turn\":\"t1\",\"event\":{\"type\":\"agent_message_chunk\",\"content\":\"a\\nb\"},\"crc\":\"788361ec\"}\n"
         );
     }
 
@@ -237,7 +270,7 @@ mod tests {
         let mut buf = Vec::new();
         encode(&mut buf, &deepest).unwrap();
         assert_eq!(
-            decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
+            decode(&buf, Seq(1), false, &mut PreviousLineIds::default()).unwrap(),
             deepest
         );
 
@@ -257,7 +290,7 @@ mod tests {
             let mut buf = Vec::new();
             encode(&mut buf, &wide).unwrap();
             assert_eq!(
-                decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
+                decode(&buf, Seq(1), false, &mut PreviousLineIds::default()).unwrap(),
                 wide
             );
         }
@@ -277,7 +310,7 @@ mod tests {
             let mut buf = Vec::new();
             encode(&mut buf, &event).unwrap();
             assert_eq!(
-                decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
+                decode(&buf, Seq(1), false, &mut PreviousLineIds::default()).unwrap(),
                 event
             );
         }

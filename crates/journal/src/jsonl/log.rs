@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        FORMAT_VERSION,
+        META_VERSION,
         jsonl::scan::{LogScan, scan},
     };
 
@@ -169,7 +169,7 @@ mod tests {
         let file = File::open(&path).unwrap();
         let empty: LogScan = scan(&file, &path, |_| ()).unwrap();
         let meta = SessionMeta {
-            v: FORMAT_VERSION,
+            v: META_VERSION,
             thread_id: "s1".into(),
             title: String::new(),
             directory: "/".into(),

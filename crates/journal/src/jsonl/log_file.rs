@@ -18,6 +18,8 @@ use super::{disk, scan::LogScan};
 pub(super) struct LogFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
+    /// The last line without a checksum; those after it have one.
+    pub(super) last_unchecked: Seq,
     /// Stored after `len`, loaded before it, so that `len` always covers it.
     last: AtomicU64,
     len: AtomicU64,
@@ -32,6 +34,7 @@ impl LogFile {
             path,
             last: AtomicU64::new(found.last.0),
             len: AtomicU64::new(found.len),
+            last_unchecked: found.last_unchecked,
             index: Mutex::new(found.index),
             named: AtomicBool::new(false),
         }

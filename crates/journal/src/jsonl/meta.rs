@@ -5,12 +5,11 @@ use std::{fs, io, path::Path};
 use harn_model::{SessionId, Timestamp};
 use serde::Serialize;
 
-use super::{
-    disk,
-    line::{FORMAT_VERSION, describe_version_mismatch},
-    lock,
-};
+use super::{disk, lock};
 use crate::{JournalError, SessionMeta};
+
+/// The format version of `meta.json`. The lines of the log have their own.
+pub const META_VERSION: u32 = 1;
 
 /// The content of the file: the session, and its times in the form of the threads protocol. They are for people
 /// and other programs; nothing here reads `time`, because the log is more accurate.
@@ -56,8 +55,12 @@ pub(super) fn load(path: &Path, id: &SessionId) -> Result<SessionMeta, JournalEr
             ),
         )
     })?;
-    if meta.v != FORMAT_VERSION {
-        return Err(corrupt(1, describe_version_mismatch(meta.v.into())));
+    if meta.v != META_VERSION {
+        let reason = format!(
+            "it has format version {}, and this program reads version {META_VERSION} only; a newer program wrote it",
+            meta.v
+        );
+        return Err(corrupt(1, reason));
     }
     if meta.thread_id != *id {
         return Err(corrupt(1, "it describes another session".to_owned()));

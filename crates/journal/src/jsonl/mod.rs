@@ -3,6 +3,7 @@
 //! One line is one event, and its number is the event's `Seq`. All code that knows a path, a line or a lock is in
 //! this module.
 
+mod checksum;
 mod disk;
 mod line;
 mod lock;
@@ -17,4 +18,5 @@ mod text_chunk;
 
 pub use line::FORMAT_VERSION;
 pub(crate) use prompt_search::is_prompt;
+pub use meta::META_VERSION;
 pub use store::JsonlStore;

@@ -61,7 +61,7 @@ impl LogFile {
             if !events.is_empty() && (is_cut || used + text.len() > max_bytes) {
                 break;
             }
-            match line::decode(text, seq, &mut before) {
+            match line::decode(text, seq, seq <= self.last_unchecked, &mut before) {
                 Ok(envelope) => events.push(envelope),
                 Err(reason) if events.is_empty() => return Err(self.corrupt_error(seq, reason)),
                 // Return the good events first; the next read begins here and reports the error.

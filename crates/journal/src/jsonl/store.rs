@@ -8,15 +8,13 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use harn_model::{Envelope, Seq, SessionId, SessionView, Timestamp};
+use harn_model::{Envelope, SessionId, SessionView, Timestamp};
 
 use super::{
-    disk,
-    line::FORMAT_VERSION,
-    lock,
+    disk, lock,
     log::JsonlLog,
-    log_file::{EventOffsets, LogFile},
-    meta,
+    log_file::LogFile,
+    meta::{self, META_VERSION},
     prompt_search::has_prompt,
     scan::{LogScan, scan},
 };
@@ -35,14 +33,14 @@ const FILES: &str = "files";
 /// It creates nothing before the first session. Only the owner can read the files.
 ///
 /// ```
-/// use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
+/// use harn_journal::{JsonlStore, META_VERSION, SessionLog, SessionMeta, Store};
 /// use harn_model::{AgentEvent, Envelope, Seq};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let state = tempfile::tempdir()?;
 /// let store = JsonlStore::new(state.path());
 /// let mut log = store.create(SessionMeta {
-///     v: FORMAT_VERSION,
+///     v: META_VERSION,
 ///     thread_id: "s1".into(),
 ///     title: String::new(),
 ///     directory: "/home/ada/engine".into(),
@@ -120,11 +118,11 @@ impl JsonlStore {
 }
 
 impl Store for JsonlStore {
-    /// Writes `meta` with the version of this crate and ignores its `v`.
+    /// Writes `meta` in [`META_VERSION`] and ignores its `v`.
     fn create(&self, mut meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let id = meta.thread_id.clone();
         let folder = self.folder(&id)?;
-        meta.v = FORMAT_VERSION;
+        meta.v = META_VERSION;
         disk::private_folder()
             .recursive(true)
             .create(&self.threads)
@@ -146,13 +144,7 @@ impl Store for JsonlStore {
             // Report the first error, not one of the cleanup.
             let _ = fs::remove_dir_all(&folder);
         })?;
-        let empty = LogScan {
-            last: Seq::ZERO,
-            len: 0,
-            torn: 0,
-            index: EventOffsets::default(),
-        };
-        let shared = Arc::new(LogFile::new(file, path, empty));
+        let shared = Arc::new(LogFile::new(file, path, LogScan::default()));
         let created = meta.created;
         Ok(Box::new(JsonlLog::new(shared, meta, created)))
     }
@@ -164,7 +156,7 @@ impl Store for JsonlStore {
         let meta = meta::load(&folder.join(META), id)?;
         let mut view = SessionView::default();
         let found = scan(&file, &path, |envelope| view.apply(&envelope))?;
-        let torn_bytes = found.torn;
+        let torn_bytes = found.rest;
         if torn_bytes > 0 {
             file.set_len(found.len).map_err(disk::error_at(&path))?;
         }

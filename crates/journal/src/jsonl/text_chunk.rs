@@ -1,11 +1,12 @@
-//! Text chunks, which are most of a log, decoded without a JSON parser.
+//! Text chunks, which are most of a log, encoded and decoded without `serde`, which pays for the checksum.
 //!
-//! A line that differs in any way from the written form is left to the parser, which reports its errors: this
-//! function never accepts a line that the parser rejects, and never decodes it differently.
+//! They are written as `serde` writes them. A line that differs in any way from that form is left to the parser,
+//! which reports its errors: this module never accepts a line that the parser rejects, and never decodes it
+//! differently.
+
+use std::io;
 
 use harn_model::{AgentEvent, Envelope, MessageId, Seq, TurnId};
-
-use super::line::FORMAT_VERSION;
 
 /// The ids of the previous line, so that consecutive lines share them.
 #[derive(Default)]
@@ -30,16 +31,78 @@ impl PreviousLineIds {
     }
 }
 
-/// Decodes a line without its newline, if it is the text chunk `expected`.
+/// Encodes the event if it is a text chunk; returns whether it is one.
+pub(super) fn encode_chunk(buf: &mut Vec<u8>, event: &AgentEvent) -> io::Result<bool> {
+    let message_id = if let AgentEvent::AgentMessageChunk {
+        content,
+        message_id,
+    } = event
+    {
+        buf.extend_from_slice(br#"{"type":"agent_message_chunk","content":"#);
+        encode_text(buf, content)?;
+        message_id
+    } else if let AgentEvent::AgentThoughtChunk {
+        content,
+        message_id,
+    } = event
+    {
+        buf.extend_from_slice(br#"{"type":"agent_thought_chunk","content":"#);
+        encode_text(buf, content)?;
+        message_id
+    } else {
+        return Ok(false);
+    };
+    if let Some(id) = message_id {
+        buf.extend_from_slice(br#","message_id":"#);
+        encode_text(buf, id.as_str())?;
+    }
+    buf.push(b'}');
+    Ok(true)
+}
+
+/// Encodes a JSON string. Copies the parts that JSON has as they are, and leaves the rest to `serde`.
+pub(super) fn encode_text(buf: &mut Vec<u8>, mut text: &str) -> io::Result<()> {
+    buf.push(b'"');
+    loop {
+        let (plain, rest) = text.split_at(plain_length(text.as_bytes()));
+        buf.extend_from_slice(plain.as_bytes());
+        let Some(special) = rest.chars().next() else {
+            break;
+        };
+        // Without the quotes around it.
+        let from = buf.len();
+        serde_json::to_writer(&mut *buf, &special)?;
+        buf.pop();
+        buf.remove(from);
+        text = &rest[special.len_utf8()..];
+    }
+    buf.push(b'"');
+    Ok(())
+}
+
+/// Returns the length of the part that JSON has between quotes as it is.
+fn plain_length(text: &[u8]) -> usize {
+    let is_plain = |byte: &u8| (*byte >= b' ') & (*byte != b'"') & (*byte != b'\\');
+    // Whole blocks first, without a branch for each byte.
+    let blocks = text.chunks(32);
+    let plain =
+        blocks.take_while(|block| block.iter().fold(true, |all, byte| all & is_plain(byte)));
+    let from = plain.map(<[u8]>::len).sum();
+    let end = text[from..].iter().position(|byte| !is_plain(byte));
+    end.map_or(text.len(), |end| from + end)
+}
+
+/// Decodes a line up to the end of its event, if that is the text chunk `expected`.
 pub(super) fn decode_chunk(
     line: &[u8],
+    version: u32,
     expected: Seq,
     before: &mut PreviousLineIds,
 ) -> Option<Envelope> {
     // Only valid UTF-8 can be split after any ASCII token.
     let mut rest = LineRemainder(std::str::from_utf8(line).ok()?);
     rest.skip(r#"{"v":"#)?;
-    (rest.read_number()? == u64::from(FORMAT_VERSION)).then_some(())?;
+    (rest.read_number()? == u64::from(version)).then_some(())?;
     rest.skip(r#","seq":"#)?;
     let seq = Seq(rest.read_number()?);
     (seq == expected).then_some(())?;
@@ -60,7 +123,7 @@ pub(super) fn decode_chunk(
         Some(()) => Some(before.share_message(rest.read_plain()?)),
         None => None,
     };
-    (rest.0 == "}}").then_some(())?;
+    (rest.0 == "}").then_some(())?;
     let event = match is_message {
         true => AgentEvent::AgentMessageChunk {
             content,
@@ -137,7 +200,13 @@ fn is_printed(text: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::line, *};
+    use super::{
+        super::{
+            checksum,
+            line::{self, FORMAT_VERSION},
+        },
+        *,
+    };
 
     fn envelope(
         seq: u64,
@@ -170,11 +239,17 @@ mod tests {
         (id(), any::<bool>(), text(), id())
     }
 
+    /// Returns the line without its newline.
     fn encode_line(envelope: &Envelope) -> Vec<u8> {
         let mut line = Vec::new();
         line::encode(&mut line, envelope).unwrap();
         assert_eq!(line.pop(), Some(b'\n'));
         line
+    }
+
+    fn decode_line(line: &[u8], seq: u64, before: &mut PreviousLineIds) -> Option<Envelope> {
+        let covered = checksum::verify(line).unwrap();
+        decode_chunk(covered, FORMAT_VERSION, Seq(seq), before)
     }
 
     #[test]
@@ -192,12 +267,12 @@ mod tests {
             )
         };
         let (one, two) = (said(1), said(2));
-        let one_read = decode_chunk(&encode_line(&one), Seq(1), &mut before).unwrap();
-        let two_read = decode_chunk(&encode_line(&two), Seq(2), &mut before).unwrap();
+        let one_read = decode_line(&encode_line(&one), 1, &mut before).unwrap();
+        let two_read = decode_line(&encode_line(&two), 2, &mut before).unwrap();
         assert_eq!((&one_read, &two_read), (&one, &two));
         let turn = |read: &Envelope| read.turn.as_ref().unwrap().as_str().as_ptr();
         assert_eq!(turn(&one_read), turn(&two_read));
-        assert_eq!(decode_chunk(&encode_line(&one), Seq(2), &mut before), None);
+        assert_eq!(decode_line(&encode_line(&one), 2, &mut before), None);
     }
 
     proptest! {
@@ -205,7 +280,7 @@ mod tests {
         fn written_text_chunk_is_read_back(seq in 1..u64::MAX, at: u64, parts in parts()) {
             let envelope = envelope(seq, at, parts);
             let line = encode_line(&envelope);
-            let read = decode_chunk(&line, Seq(seq), &mut PreviousLineIds::default());
+            let read = decode_line(&line, seq, &mut PreviousLineIds::default());
             let ids_are_plain = [
                 envelope.turn.as_ref().map(TurnId::as_str),
                 match &envelope.event {
@@ -222,20 +297,31 @@ mod tests {
             }
         }
 
-        /// A damaged line is never decoded differently from the parser.
+        #[test]
+        fn text_chunk_is_written_as_serde_writes_it(parts in parts()) {
+            let event = envelope(1, 1, parts).event;
+            let mut written = Vec::new();
+            prop_assert!(encode_chunk(&mut written, &event).unwrap());
+            prop_assert_eq!(written, serde_json::to_vec(&event).unwrap());
+        }
+
+        /// A damaged line without a checksum is never decoded differently from the parser.
         #[test]
         fn damaged_line_is_left_to_the_parser(
             parts in parts(), at: proptest::sample::Index, byte: u8, kind in 0..3u8,
         ) {
-            let mut line = encode_line(&envelope(3, 9, parts));
+            let line = encode_line(&envelope(3, 9, parts));
+            let mut line = checksum::verify(&line).unwrap().to_vec();
+            line[5] = b'1';
             let at = at.index(line.len());
             match kind {
                 0 => line[at] = byte,
                 1 => { line.remove(at); }
                 _ => line.insert(at, byte),
             }
-            if let Some(read) = decode_chunk(&line, Seq(3), &mut PreviousLineIds::default()) {
-                prop_assert_eq!(line::parse(&line, Seq(3)), Ok(read));
+            if let Some(read) = decode_chunk(&line, 1, Seq(3), &mut PreviousLineIds::default()) {
+                line.push(b'}');
+                prop_assert_eq!(line::parse(&line, Seq(3), 1), Ok(read));
             }
         }
     }

@@ -13,9 +13,141 @@ const TWO: &str =
 const THREE: &str =
     r#"{"v":1,"seq":3,"at":7,"event":{"type":"agent_message_chunk","content":"three"}}"#;
 
+/// Lines with a checksum; the last one has a kind of event that does not exist.
+const SEALED_ONE: &str = r#"{"v":2,"seq":1,"at":5,"event":{"type":"agent_message_chunk","content":"one"},"crc":"54797cbc"}"#;
+const SEALED_TWO: &str = r#"{"v":2,"seq":2,"at":6,"event":{"type":"agent_message_chunk","content":"two"},"crc":"b4a5ccf1"}"#;
+const SEALED_UNKNOWN: &str =
+    r#"{"v":2,"seq":2,"at":6,"event":{"type":"secret_new_thing"},"crc":"a536094c"}"#;
+
+#[test]
+fn damaged_line_with_a_checksum_is_reported() {
+    let changed = SEALED_TWO.replace("two", "too");
+    let other_sum = SEALED_TWO.replace(
+        &SEALED_TWO[SEALED_TWO.len() - 10..],
+        &SEALED_ONE[SEALED_ONE.len() - 10..],
+    );
+    let without = TWO.replace(r#""v":1"#, r#""v":2"#);
+    let spaced = SEALED_TWO.replace(r#"{"v":2"#, r#"{ "v":2"#);
+    let upper = SEALED_TWO.to_uppercase();
+    let upper = format!(
+        "{}{}",
+        &SEALED_TWO[..SEALED_TWO.len() - 10],
+        &upper[upper.len() - 10..]
+    );
+    let older_with = SEALED_TWO.replace(r#""v":2"#, r#""v":1"#);
+    let cut = &SEALED_TWO[..40];
+    let cases: &[(&str, &str, u64, &str)] = &[
+        (
+            "changed text",
+            &format!("{SEALED_ONE}\n{changed}\n"),
+            2,
+            "does not match",
+        ),
+        (
+            "changed digits",
+            &format!("{SEALED_ONE}\n{other_sum}\n"),
+            2,
+            "does not match",
+        ),
+        (
+            "digits in capitals",
+            &format!("{SEALED_ONE}\n{upper}\n"),
+            2,
+            "does not match",
+        ),
+        (
+            "no checksum",
+            &format!("{SEALED_ONE}\n{without}\n"),
+            2,
+            "does not end with its checksum",
+        ),
+        (
+            "cut but complete last line",
+            &format!("{SEALED_ONE}\n{cut}\n"),
+            2,
+            "does not end with its checksum",
+        ),
+        (
+            "two on a line",
+            &format!("{SEALED_ONE}{SEALED_TWO}\n"),
+            1,
+            "does not match",
+        ),
+        (
+            "another form",
+            &format!("{SEALED_ONE}\n{spaced}\n"),
+            2,
+            "not the form of that version",
+        ),
+        (
+            "old version with a checksum",
+            &format!("{ONE}\n{older_with}\n"),
+            2,
+            "not the form of that version",
+        ),
+        (
+            "old version behind the new one",
+            &format!("{SEALED_ONE}\n{TWO}\n"),
+            2,
+            "format version 1 after a line of version 2",
+        ),
+        (
+            "garbage behind the new one",
+            &format!("{SEALED_ONE}\nsecret\n"),
+            2,
+            "not valid JSON at column 1",
+        ),
+        (
+            "unknown event",
+            &format!("{SEALED_ONE}\n{SEALED_UNKNOWN}\n"),
+            2,
+            "a kind this version does not know",
+        ),
+        (
+            "line twice",
+            &format!("{SEALED_ONE}\n{SEALED_TWO}\n{SEALED_TWO}\n"),
+            3,
+            "expected event 3, found event 2",
+        ),
+        (
+            "another byte than the last newline",
+            &format!("{SEALED_ONE}\n{SEALED_TWO}*"),
+            2,
+            "its newline was changed",
+        ),
+        (
+            "another byte than the only newline",
+            &format!("{SEALED_ONE}*"),
+            1,
+            "its newline was changed",
+        ),
+    ];
+    check_reported(cases);
+}
+
+/// Also where checksums show that the rest of the last line is whole.
+#[test]
+fn partial_last_line_with_a_checksum_is_removed() {
+    for tail in [
+        SEALED_TWO.to_owned(),
+        format!("{SEALED_TWO}\0"),
+        format!("{SEALED_TWO}\0\0"),
+        format!("{}*", SEALED_TWO.replace("two", "too")),
+        format!("{SEALED_TWO}**"),
+        format!("{TWO}*"),
+        "}".to_owned(),
+        "}*".to_owned(),
+    ] {
+        let workspace = Workspace::with_text(format!("{SEALED_ONE}\n{tail}").as_bytes());
+        let opened = workspace.store.open(&ID.into()).unwrap();
+        assert_eq!(opened.torn_bytes, tail.len() as u64, "{tail}");
+        assert_eq!(workspace.text(), format!("{SEALED_ONE}\n").as_bytes());
+    }
+}
+
 #[test]
 fn damaged_line_is_reported_with_its_number() {
-    let newer = r#"{"v":2,"seq":2,"when":"later","event":{"kind":"secret"}}"#;
+    let newer = r#"{"v":3,"seq":2,"when":"later","event":{"kind":"secret"}}"#;
     let newer_same_shape = TWO.replace(r#""v":1"#, r#""v":7"#);
     let older = TWO.replace(r#""v":1"#, r#""v":0"#);
     let unknown = r#"{"v":1,"seq":2,"at":6,"event":{"type":"secret_new_thing"}}"#;
@@ -59,7 +191,7 @@ fn damaged_line_is_reported_with_its_number() {
             "newer",
             &format!("{ONE}\n{newer}\n"),
             2,
-            "format version 2, and this program reads version 1",
+            "format version 3, and this program reads versions 1 and 2",
         ),
         (
             "newer, same shape",
@@ -129,6 +261,11 @@ fn damaged_line_is_reported_with_its_number() {
             "not valid JSON",
         ),
     ];
+    check_reported(cases);
+}
+
+/// Checks that the log of each case is reported as damaged, at this line and for this reason, and not changed.
+fn check_reported(cases: &[(&str, &str, u64, &str)]) {
     for (name, text, line, reason) in cases {
         let workspace = Workspace::with_text(text.as_bytes());
         let errors = [

@@ -5,6 +5,7 @@
     reason = "a test says what failed by failing"
 )]
 
+mod attacks;
 mod damage;
 mod format;
 mod full_disk;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
+use harn_journal::{JsonlStore, META_VERSION, SessionLog, SessionMeta, Store};
 use harn_model::{AgentEvent, Envelope, Seq, SessionView};
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ pub(crate) fn folder(state: &Path, id: &str) -> PathBuf {
 
 pub(crate) fn meta(id: &str) -> SessionMeta {
     SessionMeta {
-        v: FORMAT_VERSION,
+        v: META_VERSION,
         thread_id: id.into(),
         title: String::new(),
         directory: "/home/ada/engine".into(),

@@ -4,7 +4,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use harn_journal::FORMAT_VERSION;
+use harn_journal::META_VERSION;
 use tempfile::TempDir;
 
 use super::*;
@@ -21,7 +21,7 @@ fn options_and_storage(dir: &TempDir) -> (ServeOptions, SessionStorage) {
 
 fn meta(id: &str) -> SessionMeta {
     SessionMeta {
-        v: FORMAT_VERSION,
+        v: META_VERSION,
         thread_id: id.into(),
         title: String::new(),
         directory: "/work".into(),

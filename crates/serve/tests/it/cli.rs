@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, MetaChange, SessionMeta, Store};
+use harn_journal::{JsonlStore, META_VERSION, MetaChange, SessionMeta, Store};
 use harn_model::{AgentEvent, Envelope, Seq, SessionId};
 use tempfile::TempDir;
 
@@ -208,7 +208,7 @@ fn state_with_a_session() -> TempDir {
 
 fn add_session(state: &TempDir, id: &str, directory: &str, events: Vec<AgentEvent>) {
     let meta = SessionMeta {
-        v: FORMAT_VERSION,
+        v: META_VERSION,
         thread_id: id.into(),
         title: "Where is the door?".to_owned(),
         directory: directory.into(),

@@ -30,7 +30,7 @@ use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub, lock, must};
 const PACE: Duration = Duration::from_millis(125);
 
 /// The bytes that a crashed process leaves after its last whole line.
-const TORN: &[u8] = br#"{"v":1,"seq":"#;
+const TORN: &[u8] = br#"{"v":2,"seq":"#;
 
 /// Plays the turns and returns the events of the journal.
 pub(super) fn play_story(turns: Vec<StoryTurn>) -> Vec<Envelope> {

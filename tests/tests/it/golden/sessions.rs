@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_journal::{JsonlStore, META_VERSION, SessionMeta, Store};
 use harn_model::{
     AgentEvent, ContentBlock, Envelope, Seq, SessionId, SessionInfo, StopReason, TurnStarted,
 };
@@ -75,7 +75,7 @@ async fn list_returns_each_session_once_across_pages() {
     for number in 1..=52 {
         let id = format!("old-{number:02}");
         let meta = SessionMeta {
-            v: FORMAT_VERSION,
+            v: META_VERSION,
             thread_id: id.as_str().into(),
             title: String::new(),
             directory: test.workspace(),

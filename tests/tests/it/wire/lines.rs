@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fs};
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
+use harn_journal::{JsonlStore, META_VERSION, SessionMeta, Store};
 use harn_model::SessionId;
 use harn_testkit::{FakeClock, MessageFromAgent, RecordDirection, ScriptedAgent, TestHub};
 use harn_tests::{initialize_params, repository_path};
@@ -171,7 +171,7 @@ pub(crate) async fn replay_every_event(profile: &str) -> Vec<Line> {
     let test = TestHub::new(ScriptedAgent::silent());
     let id = SessionId::from("everything");
     let meta = SessionMeta {
-        v: FORMAT_VERSION,
+        v: META_VERSION,
         thread_id: id.clone(),
         title: String::new(),
         directory: test.workspace(),
