@@ -302,8 +302,7 @@ pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
         }
         harn_runtime::SessionEnd::Failed(reason) => {
             let message = format!(
-                "the session's journal failed: {reason}; everything sent so far is stored; fix the cause, then \
-                 load the session again"
+                "the session's journal failed: {reason}; fix the cause, then load the session again"
             );
             error(FAILED, message, "journal_failed")
         }

@@ -103,9 +103,21 @@ impl SessionPump {
             Err(stopped) => stopped,
         };
         if let PumpEnd::Session(end) = end {
+            self.send_failure(&end).await;
             self.attached.end(&end);
         }
         self.peer.detach(&self.attached);
+    }
+
+    /// Notifies the client that the session failed, before the answers to its requests.
+    async fn send_failure(&self, end: &SessionEnd) {
+        if let SessionEnd::Failed(_) = end {
+            let mut out = Vec::new();
+            let reason = error::session_ended(end).message;
+            self.lines.write_session_failure(&reason, &mut out);
+            // A client that disconnected needs no notification.
+            let _ = self.send(out).await;
+        }
     }
 
     async fn open(&mut self, from: &mut Subscription, opening: FollowStart) -> Result<(), PumpEnd> {

@@ -18,6 +18,7 @@ mod host_operations;
 mod host_skills;
 mod kill9;
 mod live;
+mod lost_journal;
 mod many_sessions;
 mod many_threads;
 mod misbehaving;

@@ -6,7 +6,11 @@ use serde::Serialize;
 use super::{UpdateProjector, is_blank, standard};
 use crate::{
     Profile,
-    ext::{HarnMeta, agent_event::HarnEvent, update::ExtensionFields},
+    ext::{
+        HarnMeta,
+        agent_event::{ClosedFields, HarnEvent},
+        update::ExtensionFields,
+    },
     wire::{InfoMeta, StandardUpdate},
 };
 
@@ -94,6 +98,15 @@ impl UpdateProjector {
                 self.write_thought(&paragraph, Some(&id), out);
             }
         }
+    }
+
+    /// Writes that the session ended because its journal failed. The lines have no event id, because the journal has
+    /// no such event.
+    pub(crate) fn write_session_failure(&self, reason: &str, out: &mut Vec<u8>) {
+        let closed = ClosedFields::new(reason, "failed");
+        self.write_event_or(HarnEvent::SessionClosed(closed), out, |out| {
+            self.write_thought(&format!("\n\n{reason}\n\n"), None, out);
+        });
     }
 
     /// Writes a text of the agent, with the part that a person should see as metadata.

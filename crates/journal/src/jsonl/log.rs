@@ -11,6 +11,10 @@ use super::{
 };
 use crate::{JournalError, LogReader, LogSyncer, MetaChange, SessionLog, SessionMeta};
 
+/// The milliseconds between two looks at the path of the log, by the times of the events. A look costs more than the
+/// append of an event.
+const LOOK_INTERVAL: u64 = 100;
+
 /// A larger buffer is freed.
 const MAX_KEPT: usize = 1_048_576;
 
@@ -30,6 +34,8 @@ pub(super) struct JsonlLog {
     stale: Cell<bool>,
     last: Seq,
     len: u64,
+    /// When an append last looked whether its path still leads to the log.
+    looked: Option<Timestamp>,
     /// Set when a failed batch could not be removed: the end of the file is then unknown.
     poisoned: bool,
 }
@@ -44,6 +50,7 @@ impl JsonlLog {
             stale: Cell::new(false),
             last,
             len,
+            looked: None,
             poisoned: false,
         }
     }
@@ -54,6 +61,7 @@ impl JsonlLog {
                 "an earlier write failed and could not be undone; reopen the session",
             ));
         }
+        self.check_place(events)?;
         let mut last = self.last;
         let mut places = Vec::new();
         for envelope in events {
@@ -82,6 +90,22 @@ impl JsonlLog {
             self.shared.index().extend(&places);
         }
         self.shared.publish(self.last, self.len);
+        Ok(())
+    }
+}
+
+impl JsonlLog {
+    /// Fails if the log was removed or replaced. Looks at the first append and then at most once per interval.
+    fn check_place(&mut self, events: &[Envelope]) -> io::Result<()> {
+        let now = events.last().map_or(0, |event| event.at);
+        if self
+            .looked
+            .is_some_and(|looked| now.abs_diff(looked) < LOOK_INTERVAL)
+        {
+            return self.shared.fail_if_lost();
+        }
+        self.shared.check_place()?;
+        self.looked = Some(now);
         Ok(())
     }
 }
@@ -124,6 +148,9 @@ impl SessionLog for JsonlLog {
         if self.meta == meta {
             return Ok(());
         }
+        self.shared
+            .check_place()
+            .map_err(disk::error_at(&self.shared.path))?;
         // Flushed, because a power failure during a change of the title must not lose the whole file.
         let path = self.shared.path.with_file_name(store::META);
         meta::save(&path, &meta, self.updated, true)?;

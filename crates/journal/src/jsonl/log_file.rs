@@ -13,7 +13,7 @@ use std::{
 
 use harn_model::Seq;
 
-use super::{disk, scan::LogScan};
+use super::{disk, lock, scan::LogScan};
 
 pub(super) struct LogFile {
     pub(super) file: File,
@@ -25,6 +25,8 @@ pub(super) struct LogFile {
     len: AtomicU64,
     index: Mutex<EventOffsets>,
     named: AtomicBool,
+    /// Set once the path leads elsewhere; what is appended then would be lost.
+    lost: AtomicBool,
 }
 
 impl LogFile {
@@ -32,11 +34,12 @@ impl LogFile {
         Self {
             file,
             path,
+            last_unchecked: found.last_unchecked,
             last: AtomicU64::new(found.last.0),
             len: AtomicU64::new(found.len),
-            last_unchecked: found.last_unchecked,
             index: Mutex::new(found.index),
             named: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
         }
     }
 
@@ -57,9 +60,31 @@ impl LogFile {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Fails once the file was found removed or replaced, also if it returns.
+    pub(super) fn fail_if_lost(&self) -> io::Result<()> {
+        if self.lost.load(Ordering::Acquire) {
+            return Err(lost_error());
+        }
+        Ok(())
+    }
+
+    /// Looks whether the path still leads to this file: someone may have removed or replaced the state directory,
+    /// or any folder in between.
+    pub(super) fn check_place(&self) -> io::Result<()> {
+        use io::ErrorKind::{NotADirectory, NotFound};
+        match lock::is_still_at(&self.file, &self.path) {
+            Ok(true) => return self.fail_if_lost(),
+            Err(error) if !matches!(error.kind(), NotFound | NotADirectory) => return Err(error),
+            Ok(false) | Err(_) => {}
+        }
+        self.lost.store(true, Ordering::Release);
+        Err(lost_error())
+    }
+
     /// Makes appended events survive a power failure, and the first time also the names of the session's files.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
+        self.check_place()?;
         if !self.named.load(Ordering::Acquire) {
             if let Some(folder) = self.path.parent() {
                 File::open(folder.join(super::store::META))?.sync_all()?;
@@ -72,6 +97,13 @@ impl LogFile {
         }
         Ok(())
     }
+}
+
+fn lost_error() -> io::Error {
+    io::Error::other(
+        "the file was removed or replaced while the session was open, and events can no longer be stored in it; \
+         put it back and open the session again, or begin a new one",
+    )
 }
 
 /// The offset of every [`STRIDE`](EventOffsets::STRIDE)th event: eight bytes for hundreds of events, and a short

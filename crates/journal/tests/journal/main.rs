@@ -10,6 +10,7 @@ mod damage;
 mod format;
 mod full_disk;
 mod locking;
+mod lost_files;
 mod properties;
 mod reading;
 mod sessions;
