@@ -10,6 +10,6 @@ mod port;
 pub use error::JournalError;
 pub use jsonl::{FORMAT_VERSION, JsonlStore, META_VERSION};
 pub use port::{
-    LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog, SessionMeta, SessionPaths,
-    SessionSummary, Store, StoreListing,
+    LogCheck, LogReader, LogRepair, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog,
+    SessionMeta, SessionPaths, SessionSummary, Store, StoreListing,
 };

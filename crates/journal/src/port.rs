@@ -72,6 +72,32 @@ pub struct OpenedLog {
     pub torn_bytes: u64,
 }
 
+/// The result of [`Store::check_log`]: a log without damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogCheck {
+    /// The number of events.
+    pub events: u64,
+    /// How many of them, at the beginning, have no checksum: an earlier version wrote them.
+    pub without_checksum: u64,
+    /// Bytes of a partial last line, which the next opening removes.
+    pub torn_bytes: u64,
+}
+
+/// The result of [`Store::repair_log`]: a log that was cut to the part before its first damage.
+#[derive(Debug)]
+pub struct LogRepair {
+    /// The damage.
+    pub damage: JournalError,
+    /// The number of events that the log still has.
+    pub events: u64,
+    /// The lines that the log no longer has, from the damaged one on.
+    pub lost_lines: u64,
+    /// The bytes of these lines.
+    pub lost_bytes: u64,
+    /// The damaged log, as it was.
+    pub damaged_file: PathBuf,
+}
+
 /// The paths of a session, relative to the folder of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPaths {
@@ -100,6 +126,28 @@ pub trait Store: Send + Sync + 'static {
     /// Lists all sessions except those of workers, which belong to their parent session; damaged sessions are
     /// problems. Incomplete creations and foreign folders are in neither list.
     fn list(&self) -> Result<StoreListing, JournalError>;
+
+    /// Returns the ids of all sessions, also of workers and of damaged ones, in order.
+    fn ids(&self) -> Result<Vec<SessionId>, JournalError> {
+        let sessions = self.list()?.sessions;
+        Ok(sessions.into_iter().map(|it| it.meta.thread_id).collect())
+    }
+
+    /// Reads a session without locking it, and fails with its first damage.
+    fn check_log(&self, id: &SessionId) -> Result<LogCheck, JournalError> {
+        let (_, events) = self.read(id)?;
+        Ok(LogCheck {
+            events: events.len() as u64,
+            without_checksum: 0,
+            torn_bytes: 0,
+        })
+    }
+
+    /// Cuts a damaged log to the part before its first damage, and keeps the damaged file beside it. Returns none
+    /// if the log has no damage, or the store cannot repair it.
+    fn repair_log(&self, _: &SessionId) -> Result<Option<LogRepair>, JournalError> {
+        Ok(None)
+    }
 
     /// Whether a session ever received a prompt. Listings call this for every session they show.
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {

@@ -9,7 +9,8 @@ use std::{
 
 use anyhow::{Result, anyhow};
 use harn_journal::{
-    JournalError, JsonlStore, OpenedLog, SessionLog, SessionMeta, SessionPaths, Store, StoreListing,
+    JournalError, JsonlStore, LogCheck, LogRepair, OpenedLog, SessionLog, SessionMeta,
+    SessionPaths, Store, StoreListing,
 };
 use harn_model::{Envelope, SessionId};
 
@@ -170,6 +171,21 @@ impl Store for UntrustedStore {
             check_all_in(&folder.map_err(|error| io_error_at(&threads, error))?.path())?;
         }
         self.inner.list()
+    }
+
+    fn ids(&self) -> Result<Vec<SessionId>, JournalError> {
+        self.check()?;
+        self.inner.ids()
+    }
+
+    fn check_log(&self, id: &SessionId) -> Result<LogCheck, JournalError> {
+        self.check_session(id)?;
+        self.inner.check_log(id)
+    }
+
+    fn repair_log(&self, id: &SessionId) -> Result<Option<LogRepair>, JournalError> {
+        self.check_session(id)?;
+        self.inner.repair_log(id)
     }
 
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {

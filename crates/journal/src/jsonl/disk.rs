@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read},
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
 };
@@ -33,7 +33,7 @@ pub(super) fn private_file() -> OpenOptions {
 
 /// Replaces a file as a whole: a reader finds the old content or the new, never a part. `flush` makes the new
 /// content survive a power failure before it replaces the old.
-pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()> {
+pub(super) fn replace(path: &Path, mut content: impl Read, flush: bool) -> io::Result<()> {
     // One writer has the session's lock, so a fixed name is enough. An existing file, such as one left by a crash,
     // is removed and not written to: it may be a link to another file.
     let temporary = path.with_extension("tmp");
@@ -45,7 +45,7 @@ pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()
         .write(true)
         .create_new(true)
         .open(&temporary)?;
-    file.write_all(content)?;
+    io::copy(&mut content, &mut file)?;
     if flush {
         file.sync_data()?;
     }

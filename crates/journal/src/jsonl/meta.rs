@@ -76,6 +76,6 @@ pub(super) fn save(
     flush: bool,
 ) -> Result<(), JournalError> {
     encode(meta, updated)
-        .and_then(|text| disk::replace(path, &text, flush))
+        .and_then(|text| disk::replace(path, &*text, flush))
         .map_err(disk::error_at(path))
 }

@@ -12,11 +12,12 @@ mod log_file;
 mod meta;
 mod prompt_search;
 mod reader;
+mod repair;
 mod scan;
 mod store;
 mod text_chunk;
 
 pub use line::FORMAT_VERSION;
-pub(crate) use prompt_search::is_prompt;
 pub use meta::META_VERSION;
+pub(crate) use prompt_search::is_prompt;
 pub use store::JsonlStore;

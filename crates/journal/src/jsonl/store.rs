@@ -1,7 +1,7 @@
 //! Sessions in a folder: creates, opens, lists and deletes them. Checks ids before they become part of a path.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -16,11 +16,12 @@ use super::{
     log_file::LogFile,
     meta::{self, META_VERSION},
     prompt_search::has_prompt,
+    repair,
     scan::{LogScan, scan},
 };
 use crate::{
-    JournalError, OpenedLog, SessionLog, SessionMeta, SessionPaths, SessionSummary, Store,
-    StoreListing,
+    JournalError, LogCheck, LogRepair, OpenedLog, SessionLog, SessionMeta, SessionPaths,
+    SessionSummary, Store, StoreListing,
 };
 
 pub(super) const META: &str = "meta.json";
@@ -189,6 +190,29 @@ impl Store for JsonlStore {
         Ok(listing)
     }
 
+    fn ids(&self) -> Result<Vec<SessionId>, JournalError> {
+        let mut ids = Vec::new();
+        for name in self.folder_names()? {
+            let name = name?;
+            let id = name.to_str().filter(|name| is_valid(name));
+            let id = id.filter(|id| self.threads.join(id).is_dir());
+            ids.extend(id.map(SessionId::from));
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn check_log(&self, id: &SessionId) -> Result<LogCheck, JournalError> {
+        let folder = self.folder(id)?;
+        // Before the log, so that a folder that is no session is none.
+        meta::load(&folder.join(META), id)?;
+        repair::check(&folder.join(EVENTS))
+    }
+
+    fn repair_log(&self, id: &SessionId) -> Result<Option<LogRepair>, JournalError> {
+        repair::repair(&self.folder(id)?.join(EVENTS), id)
+    }
+
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
         let path = self.folder(id)?.join(EVENTS);
         has_prompt(&path).map_err(|error| lock::map_not_found(error, &path, id))
@@ -222,21 +246,27 @@ impl Store for JsonlStore {
 }
 
 impl JsonlStore {
+    /// Returns the names in the folder of sessions; none before the first session.
+    fn folder_names(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<OsString, JournalError>>, JournalError> {
+        let folders = match fs::read_dir(&self.threads) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            folders => Some(folders.map_err(disk::error_at(&self.threads))?),
+        };
+        let names = folders.into_iter().flatten();
+        Ok(names.map(|folder| {
+            folder
+                .map(|folder| folder.file_name())
+                .map_err(disk::error_at(&self.threads))
+        }))
+    }
+
     /// Lists every session, including those of workers.
     fn list_all(&self) -> Result<StoreListing, JournalError> {
-        let folders = match fs::read_dir(&self.threads) {
-            Ok(folders) => folders,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(StoreListing::default());
-            }
-            Err(error) => return Err(disk::error_at(&self.threads)(error)),
-        };
         let mut listing = StoreListing::default();
-        for folder in folders {
-            let found = folder
-                .map_err(disk::error_at(&self.threads))
-                .and_then(|folder| self.summary(&folder.file_name()));
-            match found {
+        for name in self.folder_names()? {
+            match name.and_then(|name| self.summary(&name)) {
                 Ok(session) => listing.sessions.extend(session),
                 Err(problem) => listing.problems.push(problem),
             }

@@ -13,6 +13,7 @@ mod locking;
 mod lost_files;
 mod properties;
 mod reading;
+mod repair;
 mod sessions;
 mod strategy;
 mod workspace;

@@ -20,7 +20,7 @@ use super::run::RunArgs;
 use super::{
     acp_flags::{BridgeFlags, DialectFlags},
     engine::EngineChoice,
-    sessions::ListSessionsArgs,
+    sessions::{CheckSessionsArgs, ListSessionsArgs},
     skills::SkillsArgs,
     trust::TrustArgs,
 };
@@ -123,7 +123,7 @@ pub(super) enum CliCommand {
         #[command(flatten)]
         attach: AttachArgs,
     },
-    /// List, show or delete sessions
+    /// List, show, check or delete sessions
     Sessions {
         #[command(flatten)]
         places: StorageArgs,
@@ -418,6 +418,11 @@ pub(super) enum SessionsCommand {
         #[arg(value_name = "ID|last")]
         id: String,
     },
+    /// Check the journals of sessions for damage, and cut damaged ones to their intact part
+    ///
+    /// Prints each session as ok, damaged or repaired; damage with its file and line. Exits with 1 if damage is
+    /// left.
+    Check(CheckSessionsArgs),
     /// Delete a session permanently
     Delete {
         /// The session's id, a prefix of it, or `last` for the one that changed last

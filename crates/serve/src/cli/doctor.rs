@@ -130,7 +130,7 @@ fn check_sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
     let count = sessions.len() + problems.len();
     // A listing does not read the events.
     let damaged = sessions.iter().filter_map(|session| {
-        let read = store.read(&session.meta.thread_id);
+        let read = store.check_log(&session.meta.thread_id);
         // A session that is not found was deleted in the meantime.
         read.err()
             .filter(|e| !matches!(e, JournalError::NotFound(_)))

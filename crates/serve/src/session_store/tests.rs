@@ -99,6 +99,9 @@ fn store_rejects_a_link_or_file_in_place_of_a_folder() {
                 error_text(store.read(&id)),
                 error_text(store.meta(&id)),
                 error_text(store.list()),
+                error_text(store.ids()),
+                error_text(store.check_log(&id)),
+                error_text(store.repair_log(&id)),
                 error_text(store.delete(&id)),
             ] {
                 assert!(told.contains(words), "{told}");
@@ -149,6 +152,8 @@ fn store_follows_no_link_in_a_session() {
             error_text(store.read(&id)),
             error_text(store.meta(&id)),
             error_text(store.list()),
+            error_text(store.check_log(&id)),
+            error_text(store.repair_log(&id)),
         ] {
             assert!(told.contains("it is a link"), "{name}: {told}");
         }

@@ -549,3 +549,92 @@ fn log_file_receives_what_stderr_does_not() {
         assert_eq!(mode & 0o777, 0o600);
     }
 }
+
+#[test]
+fn sessions_check_reports_damage_with_file_and_line() {
+    let state = state_with_sessions(&[("s1", "/w"), ("s2", "/w")]);
+    let whole = run_sessions(&state, &["check"]);
+    assert_eq!(whole.status.code(), Some(0));
+    assert_eq!(stdout(&whole), "ok  s1  1 event\nok  s2  1 event\n");
+
+    let journal = state.path().join("threads/s2/events.jsonl");
+    let mut text = std::fs::read(&journal).unwrap();
+    text[40] ^= 1;
+    std::fs::write(&journal, &text).unwrap();
+    for args in [&["check"][..], &["check", "--all"], &["check", "s2"]] {
+        let damaged = run_sessions(&state, args);
+        assert_eq!(damaged.status.code(), Some(1), "{args:?}");
+        let told = stdout(&damaged);
+        let place = format!("damaged  s2  {}:1: ", journal.display());
+        assert!(told.contains(&place), "{told}");
+        assert!(told.contains("the checksum does not match"), "{told}");
+        assert_eq!(told.contains("s1"), args != ["check", "s2"], "{told}");
+    }
+    assert_eq!(std::fs::read(&journal).unwrap(), text);
+    assert_eq!(
+        run_sessions(&state, &["check", "s1"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        run_sessions(&state, &["check", "s3"]).status.code(),
+        Some(1)
+    );
+    // A repair names its sessions.
+    let wrong = run_sessions(&state, &["check", "--repair"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(std::fs::read(&journal).unwrap(), text);
+}
+
+#[test]
+fn sessions_check_repairs_a_damaged_journal() {
+    let state = state_with_sessions(&[("s1", "/w"), ("s2", "/w")]);
+    let journal = state.path().join("threads/s2/events.jsonl");
+    let mut text = std::fs::read(&journal).unwrap();
+    text[40] ^= 1;
+    std::fs::write(&journal, &text).unwrap();
+    let meta = state.path().join("threads/s1/meta.json");
+    let whole = std::fs::read(&meta).unwrap();
+    std::fs::write(&meta, "{").unwrap();
+
+    // What cannot be repaired is still damaged.
+    let repaired = run_sessions(&state, &["check", "--all", "--repair"]);
+    assert_eq!(repaired.status.code(), Some(1));
+    let told = stdout(&repaired);
+    let lost = format!("kept 0 events, lost 1 line with {} bytes", text.len());
+    assert!(told.contains("repaired  s2  "), "{told}");
+    assert!(told.contains(&lost), "{told}");
+    assert!(told.contains("events.jsonl.damaged-1"), "{told}");
+    assert!(told.contains("ok        s2  0 events"), "{told}");
+    assert!(told.contains("damaged   s1  "), "{told}");
+    assert_eq!(std::fs::read(&journal).unwrap(), b"");
+    let kept = journal.with_extension("jsonl.damaged-1");
+    assert_eq!(std::fs::read(kept).unwrap(), text);
+
+    std::fs::write(&meta, whole).unwrap();
+    let again = run_sessions(&state, &["check", "--all", "--repair"]);
+    assert_eq!(again.status.code(), Some(0));
+    assert_eq!(stdout(&again), "ok  s1  1 event\nok  s2  0 events\n");
+
+    let empty = TempDir::new().unwrap();
+    assert_eq!(stdout(&run_sessions(&empty, &["check"])), "no sessions\n");
+}
+
+/// A session that a server has open is checked, and not repaired.
+#[test]
+fn sessions_check_repairs_no_open_session() {
+    let state = state_with_sessions(&[("s1", "/w")]);
+    let opened = JsonlStore::new(state.path()).open(&"s1".into()).unwrap();
+    let journal = state.path().join("threads/s1/events.jsonl");
+    let mut text = std::fs::read(&journal).unwrap();
+    text[40] ^= 1;
+    std::fs::write(&journal, &text).unwrap();
+    let locked = run_sessions(&state, &["check", "s1", "--repair"]);
+    assert_eq!(locked.status.code(), Some(1));
+    let told = stdout(&locked);
+    assert!(
+        told.contains("failed   s1  not repaired: session s1 is open"),
+        "{told}"
+    );
+    assert_eq!(std::fs::read(&journal).unwrap(), text);
+    drop(opened);
+}

@@ -1,4 +1,4 @@
-//! The command line of `harn-serve sessions list`.
+//! The command lines of `harn-serve sessions list` and `harn-serve sessions check`.
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -17,4 +17,20 @@ pub(in crate::cli) struct ListSessionsArgs {
     /// Also stored sessions without a prompt, and archived ones
     #[arg(long)]
     pub(in crate::cli) all: bool,
+}
+
+/// The arguments of `sessions check`.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("selection").args(["id", "all"])))]
+pub(in crate::cli) struct CheckSessionsArgs {
+    /// The session's id, a prefix of it, or `last` for the one that changed last; all sessions without it
+    #[arg(value_name = "ID|last")]
+    pub(in crate::cli) id: Option<String>,
+    /// All sessions, also those of workers
+    #[arg(long)]
+    pub(in crate::cli) all: bool,
+    /// Keep each damaged journal under another name, and continue the session with the lines before the damage;
+    /// needs an ID or --all
+    #[arg(long, requires = "selection")]
+    pub(in crate::cli) repair: bool,
 }

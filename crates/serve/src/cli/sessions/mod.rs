@@ -1,6 +1,7 @@
 //! `harn-serve sessions`: stored sessions, read from the journal, and live ones, from the servers of this machine.
 
 mod args;
+mod check;
 mod transcript;
 
 use std::{
@@ -30,7 +31,7 @@ use super::{
 };
 use crate::{ServeOptions, SystemClock, session_store};
 
-pub(super) use self::args::ListSessionsArgs;
+pub(super) use self::args::{CheckSessionsArgs, ListSessionsArgs};
 
 pub(super) fn run(options: &ServeOptions, command: SessionsCommand) -> Result<ExitCode> {
     let store = session_store::select_storage(options).store;
@@ -41,6 +42,7 @@ pub(super) fn run(options: &ServeOptions, command: SessionsCommand) -> Result<Ex
             let now = SystemClock::new().now();
             print(&transcript::format_transcript(&meta, &events, now))?;
         }
+        SessionsCommand::Check(args) => return check::run(&*store, &args),
         SessionsCommand::Delete { id } => {
             let id = find_stored_session(&*store, &id)?;
             store.delete(&id)?;
