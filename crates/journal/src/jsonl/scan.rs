@@ -20,7 +20,7 @@ use crate::JournalError;
 
 const BLOCK: usize = 65_536;
 
-/// The intact part of a log.
+/// What a scan found: the part of a log before its first damage.
 #[derive(Default)]
 pub(super) struct LogScan {
     pub(super) last: Seq,
