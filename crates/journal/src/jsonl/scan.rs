@@ -28,7 +28,7 @@ pub(super) struct LogScan {
     pub(super) last_unchecked: Seq,
     /// The end of the last intact line.
     pub(super) len: u64,
-    /// Bytes after that.
+    /// Bytes after that: an interrupted write, or the damage and everything behind it.
     pub(super) rest: u64,
     pub(super) index: EventOffsets,
 }
