@@ -208,7 +208,22 @@ impl LinkSurvey<'_> {
             false => pieces(words.last().map_or(&[], std::slice::from_ref)),
         };
         let replaces = has_flag(&['T'], "no-t");
+        // The first folder is the session's directory.
+        let workspace = self
+            .folders
+            .iter()
+            .flatten()
+            .next()
+            .copied()
+            .unwrap_or_default();
+        let shown = |path: &str| {
+            let inside = command_paths::strip_workspace(path, workspace);
+            inside.unwrap_or(path).to_owned()
+        };
         for place in self.folders_named(&places) {
+            if copies_folders && replaces {
+                found.set_outside(&shown(&place));
+            }
             for source in &sources {
                 let name = source
                     .trim_end_matches('/')
@@ -216,14 +231,13 @@ impl LinkSurvey<'_> {
                     .next()
                     .unwrap_or_default();
                 let target = format!("{place}/{name}");
-                let merges = replaces
-                    || matches!(name, "" | "." | "..")
+                let merges = matches!(name, "" | "." | "..")
                     || (program == "rsync" && source.ends_with('/'))
                     || self.search.is_folder(&target);
                 if self.is_spent() || (copies_folders && merges) {
-                    found.set_outside(source);
+                    found.set_outside(&shown(&target));
                 }
-                self.follow_word(&target, source, found);
+                self.follow_word(&target, &shown(&target), found);
             }
         }
     }
