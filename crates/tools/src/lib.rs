@@ -51,7 +51,7 @@ pub use search::{Corpus, SearchError, SearchHit, SearchQuery, SearchResults, def
 pub use stamp::FileStamp;
 pub use toolbox::{Toolbox, ToolboxConfig, Toolboxes};
 pub use trust::{
-    ContentHash, FileHashes, NothingTrusted, TrustLookup, TrustRefusal, WorkspaceTrust,
+    ContentHash, FileHashes, NothingTrusted, StartCheck, TrustLookup, TrustRefusal, WorkspaceTrust,
 };
 pub use watch::{FileWatch, WatchError};
 pub use workspace::{Survey, WalkSummary, Workspace};

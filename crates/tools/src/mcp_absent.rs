@@ -10,7 +10,7 @@ use harn_runtime::{ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::{McpSettings, lock::lock};
+use crate::{McpSettings, StartCheck, lock::lock};
 
 const REASON: &str =
     "this program was built without the MCP client; build it with the cargo feature `mcp`";
@@ -35,6 +35,11 @@ impl SessionMcpServers {
     pub fn add(&self, specs: Vec<McpServerSpec>) {
         lock(&self.names).extend(specs.into_iter().map(|spec| spec.name));
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Stores the names of these servers, as [`Self::add`] does.
+    pub fn add_checked(&self, specs: Vec<McpServerSpec>, _: Option<&StartCheck>) {
+        self.add(specs);
     }
 
     /// Removes a server.

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -108,6 +109,9 @@ impl TrustRefusal {
         }
     }
 }
+
+/// Checks that the files of a program are still trusted, before each start. May read the disk.
+pub type StartCheck = Arc<dyn Fn() -> Result<(), TrustRefusal> + Send + Sync>;
 
 /// Decides which files of workspaces may cause programs to run: hooks of skills, MCP servers.
 pub trait TrustLookup: Send + Sync + 'static {

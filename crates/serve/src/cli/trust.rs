@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Result, bail};
 use harn_runtime::Clock;
 use harn_terminal::{
-    console::{print, print_error},
+    console::{print, print_error, print_note},
     paint::escape_controls,
 };
 use harn_tools::{
@@ -74,6 +74,12 @@ pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
     let folder = WorkspaceTrustStore::check_folder(&folder, home.as_deref())?;
     let files = files_in(&scope, &folder);
     let shown = folder.display();
+    if !scope.root.starts_with(&folder) {
+        print_note(format_args!(
+            "sessions there belong to the workspace {}, which this does not cover",
+            scope.root.display()
+        ));
+    }
     if files.is_empty() {
         print(&format!(
             "nothing to trust in {shown}: no harn.toml and no skills run programs there\n"

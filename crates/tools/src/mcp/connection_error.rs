@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::TrustRefusal;
+
 /// A server could not be reached, or its connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum McpConnectionError {
@@ -27,6 +29,8 @@ pub(super) enum McpConnectionError {
     Forbidden,
     #[error("a request to it failed: {0}")]
     Unreachable(String),
+    #[error("{0}; {remedy}", remedy = .0.remedy())]
+    Untrusted(TrustRefusal),
     #[error("it was not ready within {} s", .0.as_secs())]
     Late(Duration),
     #[error("it returned an error: {0}")]
@@ -49,6 +53,7 @@ impl McpConnectionError {
             Self::NotStarted { .. }
             | Self::NoClient(_)
             | Self::Unreachable(_)
+            | Self::Untrusted(_)
             | Self::Late(_)
             | Self::Refused(_)
             | Self::Ended(_) => false,

@@ -29,7 +29,7 @@ use serde_json::Value;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::McpSettings;
+use crate::{McpSettings, StartCheck};
 use dialer::McpDialer;
 use handshake::McpSessionRoot;
 use link::{McpLink, McpRequestError};
@@ -73,14 +73,19 @@ impl SessionMcpServers {
     /// Adds servers. A new one connects in the background, a changed one reconnects, an equal one stays; one that was
     /// given up is tried again.
     pub fn add(&self, specs: Vec<McpServerSpec>) {
+        self.add_checked(specs, None);
+    }
+
+    /// Adds servers that connect only while a check passes, also after a failure.
+    pub fn add_checked(&self, specs: Vec<McpServerSpec>, may_start: Option<&StartCheck>) {
         for spec in specs {
             if !self.book.has_active(&spec) {
-                self.start(spec);
+                self.start(spec, may_start.cloned());
             }
         }
     }
 
-    fn start(&self, spec: McpServerSpec) {
+    fn start(&self, spec: McpServerSpec, may_start: Option<StartCheck>) {
         let token = self.end.child_token();
         let secrets = Secrets::from_spec(&spec);
         let guard = token.clone().drop_guard();
@@ -94,6 +99,7 @@ impl SessionMcpServers {
             connect: self.settings.deadlines.connect,
             ticket,
             secrets,
+            may_start,
             spec,
         };
         tokio::spawn(async move { token.run_until_cancelled(keeper.supervise()).await });

@@ -17,6 +17,7 @@ use super::{
     stdio::McpProcess,
     wire::McpWire,
 };
+use crate::{StartCheck, TrustRefusal};
 
 /// The pause before the first retry; each further pause is twice the last, up to the longest.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -45,6 +46,8 @@ pub(super) struct McpSupervisor {
     pub(super) ticket: McpServerTicket,
     pub(super) spec: McpServerSpec,
     pub(super) secrets: Secrets,
+    /// Checks the files that the server is made of; none if they need no trust.
+    pub(super) may_start: Option<StartCheck>,
 }
 
 /// A connection after the handshake and the first list of tools.
@@ -103,6 +106,7 @@ impl McpSupervisor {
     async fn connect_in_time(
         &self,
     ) -> Result<(McpConnection, Option<McpProcess>), McpConnectionError> {
+        self.check_start().await?;
         // Dialing waits for nothing, so it needs no deadline.
         let (wire, process) = self.dial.dial(&self.spec, &self.secrets).await?;
         let connecting = run_until_exit(process.as_ref(), self.connect(wire));
@@ -113,6 +117,16 @@ impl McpSupervisor {
             Err(_) => McpConnectionError::Late(self.connect),
         };
         Err(with_exit_report(trouble, process).await)
+    }
+
+    /// Checks that the files of the server are still those that the user trusts: it may have ended because one changed.
+    async fn check_start(&self) -> Result<(), McpConnectionError> {
+        let Some(check) = self.may_start.clone() else {
+            return Ok(());
+        };
+        let checked = tokio::task::spawn_blocking(move || check()).await;
+        let checked = checked.unwrap_or(Err(TrustRefusal::Untrusted));
+        checked.map_err(McpConnectionError::Untrusted)
     }
 
     async fn connect(&self, mut wire: McpWire) -> Result<McpConnection, McpConnectionError> {

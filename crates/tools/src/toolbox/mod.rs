@@ -198,11 +198,13 @@ impl Toolbox {
         let refusal = match trusted {
             Err(refusal) if !servers.is_empty() => refusal,
             Ok(()) | Err(_) => {
-                self.servers.set_workspace(servers);
+                let may_start = skills.servers_start_check();
+                self.servers.set_workspace(servers, &may_start);
                 return None;
             }
         };
-        self.servers.set_workspace(Vec::new());
+        self.servers
+            .set_workspace(Vec::new(), &skills.servers_start_check());
         let names: Vec<_> = servers.iter().map(|it| it.name.as_str()).collect();
         let names = names.join(", ");
         let remedy = refusal.remedy();

@@ -19,6 +19,7 @@ use crate::{
     mcp::SessionMcpServers,
     mcp_settings::McpSettings,
     skills::{SessionSkills, SkillServers},
+    trust::StartCheck,
 };
 
 pub(super) struct ServerPart {
@@ -67,12 +68,12 @@ impl ServerPart {
                 }
             }
         }
-        self.connect(servers);
+        self.connect(servers, None);
     }
 
     /// Replaces the servers of the workspace. Unchanged ones stay as they are, even one that was given up: it is
     /// not retried each turn.
-    pub(super) fn set_workspace(&self, servers: Vec<McpServerSpec>) {
+    pub(super) fn set_workspace(&self, servers: Vec<McpServerSpec>, may_start: &StartCheck) {
         let there = self.names();
         let (new, gone) = {
             let mut owners = lock(&self.owners);
@@ -93,15 +94,15 @@ impl ServerPart {
             (new, gone)
         };
         gone.iter().for_each(|name| self.all.remove(name));
-        self.connect(new);
+        self.connect(new, Some(may_start));
     }
 
-    fn connect(&self, servers: Vec<McpServerSpec>) {
+    fn connect(&self, servers: Vec<McpServerSpec>, may_start: Option<&StartCheck>) {
         if servers.is_empty() {
             return;
         }
         self.awaited.store(true, Ordering::Relaxed);
-        self.all.add(servers);
+        self.all.add_checked(servers, may_start);
     }
 
     /// Waits until new servers are ready or failed, up to a limit, once after each addition.
@@ -127,14 +128,14 @@ impl ServerPart {
 }
 
 impl SkillServers for ServerPart {
-    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>) {
+    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>, may_start: &StartCheck) {
         let taken = self.names();
         // An existing server with this name belongs to another owner.
         let free = |server: &McpServerSpec| !taken.contains(&server.name);
         let new: Vec<_> = servers.into_iter().filter(free).collect();
         let names = new.iter().map(|server| server.name.clone()).collect();
         lock(&self.owners).skills.insert(skill.to_owned(), names);
-        self.connect(new);
+        self.connect(new, Some(may_start));
     }
 
     fn unbind(&self, skill: &str) {
@@ -149,13 +150,15 @@ impl SkillServers for ServerPart {
 pub(super) fn connect_workspace_servers(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
     let (servers, skills) = (servers.clone(), Arc::downgrade(skills));
     tokio::spawn(async move {
-        let Some(looking) = skills.upgrade().map(|skills| skills.first_servers()) else {
+        let looking = skills.upgrade();
+        let looking = looking.map(|skills| (skills.first_servers(), skills.servers_start_check()));
+        let Some((looking, may_start)) = looking else {
             return;
         };
         let found = looking.await;
         // A turn that began meanwhile has newer information.
         if lock(&servers.owners).workspace.is_none() {
-            servers.set_workspace(found);
+            servers.set_workspace(found, &may_start);
         }
     });
 }

@@ -103,6 +103,35 @@ async fn call_fails_with_the_message_of_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn server_starts_again_only_while_its_files_are_trusted() {
+    let theatre = FakeDialer::new();
+    let servers = theatre.session();
+    let trusted = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let is_trusted = trusted.clone();
+    let check: StartCheck = Arc::new(move || {
+        let changed = crate::TrustRefusal::Changed("server.py".into());
+        match is_trusted.load(std::sync::atomic::Ordering::SeqCst) {
+            true => Ok(()),
+            false => Err(changed),
+        }
+    });
+    servers.add_checked(vec![stdio_spec("s")], Some(&check));
+    let stage = theatre.accept_ready(&["t"]).await;
+    servers.wait_until_settled().await;
+    trusted.store(false, std::sync::atomic::Ordering::SeqCst);
+    drop(stage);
+    let refused = "server.py has changed since the workspace was trusted; `harn-serve trust` shows the difference";
+    // The first failure is the end of the connection.
+    let mut changes = servers.changes();
+    while servers.statuses()[0].error.as_deref() != Some(refused) {
+        changes.changed().await.unwrap();
+    }
+    trusted.store(true, std::sync::atomic::Ordering::SeqCst);
+    let _stage = theatre.accept_ready(&["t"]).await;
+    wait_for_state(&servers, "s", McpState::Ready).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn late_answer_of_a_replaced_server_is_redacted_with_its_own_secrets() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();

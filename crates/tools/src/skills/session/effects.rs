@@ -14,7 +14,7 @@ use super::{SessionSkills, lock, warn};
 use crate::{
     builtin::{BuiltinTool, builtin_call, run_unless_cancelled},
     skills::card::Skill,
-    trust::{TrustRefusal, WorkspaceTrust},
+    trust::{StartCheck, TrustRefusal, WorkspaceTrust},
 };
 
 const LOGGER: &str = "agent.skills";
@@ -30,8 +30,9 @@ pub type SkillTrust = Arc<dyn Fn() -> WorkspaceTrust + Send + Sync>;
 
 /// Connects the MCP servers of skills.
 pub trait SkillServers: Send + Sync + 'static {
-    /// Connects the servers of an active skill. Servers of other skills and of the client are not affected.
-    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>);
+    /// Connects the servers of an active skill, while a check passes. Servers of other skills and of the client are not
+    /// affected.
+    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>, may_start: &StartCheck);
 
     /// Disconnects the servers of a skill that is no longer active.
     fn unbind(&self, skill: &str);
@@ -48,6 +49,22 @@ impl SessionSkills {
         let checked =
             tokio::task::spawn_blocking(move || skills.check_skill(&skill, &trust())).await;
         checked.unwrap_or(Err(TrustRefusal::Untrusted))
+    }
+
+    /// Returns the check of a skill as it is when a server of it starts.
+    fn skill_start_check(&self, skill: &Skill) -> StartCheck {
+        let (trust, origin) = (self.config.trust.clone(), skill.origin.clone());
+        let skills = Arc::downgrade(&self.config.skills);
+        let is_from_workspace = skill.layer.is_from_workspace();
+        Arc::new(move || {
+            if !is_from_workspace {
+                return Ok(());
+            }
+            let skills = skills.upgrade().ok_or(TrustRefusal::Untrusted)?;
+            let found = skills.snapshot().found;
+            let skill = found.skills.iter().find(|skill| skill.origin == origin);
+            skills.check_skill(skill.ok_or(TrustRefusal::Untrusted)?, &trust())
+        })
     }
 
     /// Connects or disconnects the servers of active skills after the trust in their files has changed.
@@ -103,7 +120,10 @@ impl SessionSkills {
             return warn_refused(cx, skill, &refusal, &what).await;
         }
         lock(&self.state).bound.insert(skill.id.clone());
-        self.config.servers.bind(&skill.id, servers.clone());
+        let may_start = self.skill_start_check(skill);
+        self.config
+            .servers
+            .bind(&skill.id, servers.clone(), &may_start);
         Ok(())
     }
 

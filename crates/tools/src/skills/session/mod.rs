@@ -34,7 +34,12 @@ pub use self::{
     matching::{SkillMatchStrategy, SkillMatching},
 };
 use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
-use crate::{builtin, lock::lock, trust::TrustRefusal, workspace::join_with_slashes};
+use crate::{
+    builtin,
+    lock::lock,
+    trust::{StartCheck, TrustRefusal},
+    workspace::join_with_slashes,
+};
 
 /// The configuration of a session's skills.
 pub struct NewSessionSkills {
@@ -115,6 +120,16 @@ impl SessionSkills {
         let trusted = state.servers_trust.clone();
         let trusted = trusted.unwrap_or(Err(TrustRefusal::Untrusted));
         (state.registry.servers().to_vec(), trusted)
+    }
+
+    /// Returns the check of the manifest's servers as they are when one starts.
+    pub fn servers_start_check(&self) -> StartCheck {
+        let trust = self.config.trust.clone();
+        let skills = Arc::downgrade(&self.config.skills);
+        Arc::new(move || {
+            let skills = skills.upgrade().ok_or(TrustRefusal::Untrusted)?;
+            skills.check_servers(&skills.snapshot().found, &trust())
+        })
     }
 
     /// Returns the paths whose content decides what the skills and servers of the workspace run.

@@ -22,7 +22,7 @@ use harn_runtime::{
     TurnContext, async_trait,
 };
 use harn_tools::{
-    DiskProbe, LocalHost, WorkspaceTrust,
+    DiskProbe, LocalHost, StartCheck, WorkspaceTrust,
     skills::{
         NewSessionSkills, SessionSkills, SkillLibrary, SkillMatching, SkillPlaces, SkillServers,
         WorkspaceSkills,
@@ -183,7 +183,7 @@ impl Equipment for Kit {
 pub(crate) struct Bound(pub(crate) Mutex<Vec<String>>);
 
 impl SkillServers for Bound {
-    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>) {
+    fn bind(&self, skill: &str, servers: Vec<McpServerSpec>, _: &StartCheck) {
         let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
         let told = format!("bind {skill}: {}", names.join(" "));
         self.0.lock().unwrap().push(told);

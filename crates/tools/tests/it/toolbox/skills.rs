@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harn_model::ErrorCategory;
+use harn_model::{Decision, ErrorCategory};
 use harn_tools::{
     ToolboxConfig,
     skills::{SkillLibrary, SkillPlaces},
@@ -66,4 +66,47 @@ async fn skill_can_be_loaded_by_name() {
     assert!(shown_text(turn.only_call().1).contains("Write plainly."));
     let turn = rig.call("load_skill", json!({"name": "nothing"})).await;
     assert_failed(&turn, ErrorCategory::ToolError, "nothing");
+}
+
+#[tokio::test]
+async fn writing_what_the_workspace_runs_asks_in_every_mode_and_offers_no_lasting_answer() {
+    let manifest = "[skills]\npaths = ['skills']\n\
+                    [mcp_servers.db]\ncommand = 'python3'\nargs = ['tools/db.py']\n";
+    let files = [
+        ("harn.toml", manifest),
+        (
+            "skills/own/SKILL.md",
+            "---\nshort: Own\nhooks: {activate: sh tools/hook.sh}\n---\nText",
+        ),
+        ("tools/other.py", ""),
+    ];
+    let mut rig = rig(&files).await;
+    for mode in ["accept-edits", "auto"] {
+        rig.session.set_mode(mode).await.unwrap();
+        let write = |path: &str| json!({"path": path, "content": mode});
+        let turn = rig.call("write_file", write("tools/other.py")).await;
+        assert_eq!(turn.permission_question(), None, "{mode}");
+        for path in [
+            "harn.toml",
+            "sub/harn.toml",
+            "skills/own/run.sh",
+            "skills/new/SKILL.md",
+            "tools/db.py",
+            "tools/hook.sh",
+        ] {
+            // Rejected, so that the manifest stays as it is.
+            let reject = Decision::Rejected {
+                option_id: None,
+                reason: None,
+            };
+            let turn = rig.call_answered("write_file", write(path), reject).await;
+            let asked = turn.permission_question().unwrap();
+            let reason = &asked.policy_decision.as_ref().unwrap().reason;
+            assert!(
+                reason.contains("decides what runs in this workspace"),
+                "{reason}"
+            );
+            assert_eq!(asked.grant, None, "{mode} {path}");
+        }
+    }
 }
