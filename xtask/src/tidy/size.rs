@@ -11,7 +11,7 @@ const ALL_LINES: usize = 111_600;
 const CRATE_CODE: usize = 12_000;
 
 /// The most that `tools` may have: files, commands, MCP and skills of a session.
-const TOOLS_CODE: usize = 15_000;
+const TOOLS_CODE: usize = 15_200;
 
 /// Checks that each crate, and all together, stay within their budgets.
 pub(super) fn budgets(files: &[File]) -> Vec<String> {
