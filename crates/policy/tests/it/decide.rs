@@ -340,6 +340,17 @@ fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
     let many: String = (0..12).map(|at| format!("cd d{at}; ")).collect();
     let many = run(&format!("{many} cat a"));
     assert_eq!(outcome(&decide(secrets, &many)), denied);
+    let folders: String = (0..10).map(|at| format!("cd d{at}; ")).collect();
+    let cat = |words: usize| {
+        let words: String = (0..words).map(|at| format!(" w{at}")).collect();
+        outcome(&decide(secrets, &run(&format!("{folders}cat{words}"))))
+    };
+    assert_eq!(cat(20), "allow auto_approve run #0");
+    assert_eq!(cat(70), denied, "more words in folders than are compared");
+    // A declared file is no folder in which the line runs.
+    let written = run("cat a > keys2/b").paths(&["keys2/b"]);
+    let below = "auto_approve = ['run']\nrules = [{ deny = { path = 'keys2/b/a' } }]";
+    assert_ne!(outcome(&decide(below, &written)), denied);
     let there = run("cat a").paths(&["keys"]);
     let only = |rule: &str| format!("auto_approve = ['*']\nrules = [{rule}]");
     check(&[
