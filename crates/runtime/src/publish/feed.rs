@@ -56,6 +56,9 @@ pub(super) enum FeedPoll {
 }
 
 const IDLE_RING_BYTES: usize = 4 * 1024;
+/// What the ring keeps during a turn although every reader has taken it, for readers that arrive at that moment. A batch
+/// also has up to six encodings, so rings full of batches that were taken would cost hundreds of mebibytes.
+const TAKEN_RING_BYTES: usize = 16 * 1024;
 /// How long the session waits for late readers when none of them moves.
 const MOMENT: Duration = Duration::from_millis(5);
 /// The maximum wait for many late readers that move one after another.
@@ -129,6 +132,8 @@ impl SessionFeed {
             let mut state = self.state();
             state.last = batch.last();
             state.ring.push(batch, self.ring_bytes);
+            let taken = state.places.furthest_behind().unwrap_or(state.last);
+            state.ring.drop_read(taken, TAKEN_RING_BYTES);
         }
         self.bell.wake_readers();
     }
@@ -166,10 +171,14 @@ impl SessionFeed {
     pub(super) fn poll(&self, after: Seq, place: &mut ReaderPosition) -> FeedPoll {
         let mut state = self.state();
         if state.last <= after {
-            return state
-                .end
-                .clone()
-                .map_or(FeedPoll::NothingYet, FeedPoll::Ended);
+            if let Some(end) = state.end.clone() {
+                return FeedPoll::Ended(end);
+            }
+            // A new reader counts from here, so that the ring keeps its next event.
+            let freed = state.places.step(place, after);
+            drop(state);
+            self.notify_if(freed);
+            return FeedPoll::NothingYet;
         }
         let (look, freed) = match state.ring.find(after.next()) {
             Some(delivery) => {
@@ -179,14 +188,27 @@ impl SessionFeed {
             None => (FeedPoll::InJournal, state.places.leave(place)),
         };
         drop(state);
-        if freed {
-            self.moved.notify_one();
-        }
+        self.notify_if(freed);
         look
+    }
+
+    /// Counts a reader that has read the journal up to an event, if the ring has the next one.
+    pub(super) fn return_to_ring(&self, after: Seq, place: &mut ReaderPosition) {
+        let mut state = self.state();
+        if state.last <= after || state.ring.find(after.next()).is_some() {
+            let freed = state.places.step(place, after);
+            drop(state);
+            self.notify_if(freed);
+        }
     }
 
     pub(super) fn remove_reader(&self, place: &mut ReaderPosition) {
         let freed = self.state().places.leave(place);
+        self.notify_if(freed);
+    }
+
+    /// Ends the wait of the session if the awaited readers have moved.
+    fn notify_if(&self, freed: bool) {
         if freed {
             self.moved.notify_one();
         }

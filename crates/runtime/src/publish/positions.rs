@@ -85,6 +85,11 @@ impl ReaderPositions {
         freed
     }
 
+    /// Returns the position of the reader that is furthest behind; `None` without readers in the ring.
+    pub(super) fn furthest_behind(&self) -> Option<Seq> {
+        self.standing.first_key_value().map(|(at, _)| *at)
+    }
+
     fn has_reader_before(&self, seq: Seq) -> bool {
         let first = self.standing.first_key_value();
         first.is_some_and(|(at, _)| *at < seq)

@@ -17,21 +17,34 @@ impl BatchRing {
     pub(super) fn push(&mut self, batch: Arc<EventBatch>, most: usize) {
         self.weight += batch.weight();
         self.batches.push_back(batch);
-        self.trim(most, 1);
+        self.trim(most, 1, None);
+    }
+
+    /// Drops the oldest batches that end at `read` or before, until the rest weighs at most `most`.
+    pub(super) fn drop_read(&mut self, read: Seq, most: usize) {
+        self.trim(most, 1, Some(read));
     }
 
     /// Frees memory, down to a weight of `most`.
     pub(super) fn shrink(&mut self, most: usize) {
-        self.trim(most, 0);
+        self.trim(most, 0, None);
         self.batches.shrink_to_fit();
     }
 
-    fn trim(&mut self, most: usize, keep: usize) {
-        while self.weight > most && self.batches.len() > keep {
-            if let Some(oldest) = self.batches.pop_front() {
-                self.weight -= oldest.weight();
-            }
+    fn trim(&mut self, most: usize, keep: usize, read: Option<Seq>) {
+        while self.weight > most
+            && self.batches.len() > keep
+            && let Some(oldest) = self.batches.front()
+            && read.is_none_or(|read| oldest.last() <= read)
+        {
+            self.weight -= oldest.weight();
+            self.batches.pop_front();
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Returns the end of the oldest batch if the ring weighs more than `most`.

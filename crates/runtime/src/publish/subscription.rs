@@ -73,6 +73,7 @@ impl Subscription {
                     let journal = self.feed.catch_up();
                     let (delivery, kept) = journal.next(&mut self.at, published).await?;
                     self.kept = Some(kept);
+                    self.feed.return_to_ring(self.at.after, &mut self.place);
                     return Ok(delivery);
                 }
                 FeedPoll::Ended(end) => return Err(end),

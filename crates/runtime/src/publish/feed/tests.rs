@@ -55,9 +55,13 @@ struct FeedRig {
 
 impl FeedRig {
     fn new() -> Self {
+        Self::with_ring_bytes(RING_BYTES)
+    }
+
+    fn with_ring_bytes(ring_bytes: usize) -> Self {
         let log = Arc::new(CountingLog::default());
         Self {
-            feed: Arc::new(SessionFeed::new(Seq::ZERO, log.clone(), RING_BYTES)),
+            feed: Arc::new(SessionFeed::new(Seq::ZERO, log.clone(), ring_bytes)),
             log,
             last: Seq::ZERO,
         }
@@ -100,6 +104,45 @@ impl FeedRig {
         self.feed.pace().await;
         begun.elapsed()
     }
+}
+
+/// A hundred sessions with full rings would cost hundreds of mebibytes, for events that no reader needs.
+#[tokio::test(start_paused = true)]
+async fn ring_keeps_little_that_every_reader_has_taken() {
+    const MOST: usize = 1024 * 1024;
+    let mut rig = FeedRig::with_ring_bytes(MOST);
+    let kept = |rig: &FeedRig| rig.feed.state().ring.weight();
+    // One event more than the limit, because the last batch always stays.
+    let few = TAKEN_RING_BYTES + 1024;
+    for _ in 0..200 {
+        rig.publish();
+    }
+    assert!(kept(&rig) <= few, "without readers: {}", kept(&rig));
+
+    let mut readers = rig.readers(3);
+    for _ in 0..200 {
+        rig.publish();
+        for reader in &mut readers {
+            catch_up(reader).await;
+        }
+    }
+    assert!(kept(&rig) <= few, "with readers: {}", kept(&rig));
+
+    // A reader that is behind finds its events in the ring.
+    let reads = rig.log.reads();
+    let late = readers.pop();
+    for _ in 0..200 {
+        rig.publish();
+        for reader in &mut readers {
+            catch_up(reader).await;
+        }
+    }
+    assert!(kept(&rig) > few);
+    let mut late = late.unwrap();
+    catch_up(&mut late).await;
+    assert_eq!(rig.log.reads(), reads);
+    rig.publish();
+    assert!(kept(&rig) <= few, "after the late one: {}", kept(&rig));
 }
 
 /// Takes all published events.
