@@ -27,3 +27,19 @@ pub(crate) fn raise_open_files() {
 /// Does nothing: this system has no such limit.
 #[cfg(not(unix))]
 pub(crate) fn raise_open_files() {}
+
+/// Returns the number of clients that may be connected, at most `wanted`. Clients take at most half of the files that
+/// the process may open, because sessions need files too.
+#[cfg(unix)]
+pub(crate) fn clients_within_open_files(wanted: usize) -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let open_files = getrlimit(Resource::Nofile).current;
+    let half = open_files.map(|files| usize::try_from(files / 2).unwrap_or(usize::MAX));
+    half.map_or(wanted, |half| half.min(wanted))
+}
+
+/// Returns `wanted`: this system has no limit on open files.
+#[cfg(not(unix))]
+pub(crate) fn clients_within_open_files(wanted: usize) -> usize {
+    wanted
+}

@@ -17,18 +17,19 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{optional_routes::refusal, port_connection::PortConnection};
+use super::{
+    connection_places::{ConnectionPlace, ConnectionPlaces},
+    optional_routes::refusal,
+    port_connection::PortConnection,
+};
 
-/// How many clients may be connected. Requests of further clients are rejected with a message.
+/// How many clients with a principal may be connected. Requests of further clients are rejected with a message.
 pub(super) const CONNECTIONS: usize = 4096;
-/// How many clients may receive that message at a time. Connections beyond these are closed.
-const TURNED_AWAY: usize = 64;
 /// How long a handshake may take, and how long a client may be connected without authentication.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long an HTTP/1 connection is kept between two requests, and how long headers may take.
@@ -44,7 +45,8 @@ const SEND_BYTES: usize = 128 * 1024;
 /// How long to wait when the system has no more sockets.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Serves clients until `ending`; then finishes only the open responses.
+/// Serves clients until `ending`; then finishes only the open responses. `connections` is the number of clients with a
+/// principal.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -52,9 +54,7 @@ pub(super) async fn serve(
     connections: usize,
     ending: CancellationToken,
 ) {
-    let room = Arc::new(Semaphore::new(connections));
-    let spare = Arc::new(Semaphore::new(TURNED_AWAY));
-    let full = Router::new().fallback(async |request: Request| reject_too_many(&request));
+    let places = ConnectionPlaces::new(connections);
     let shares = Arc::new(ClientQuotas::new(connections));
     let served = TaskTracker::new();
     loop {
@@ -66,22 +66,21 @@ pub(super) async fn serve(
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
+                // The process may have no descriptor left, and connections without a principal hold many.
+                places.displace_oldest();
                 sleep(BREATH).await;
                 continue;
             }
         };
-        let (seat, router) = match room.clone().try_acquire_owned() {
-            Ok(seat) => (seat, router.clone()),
-            Err(_) => match spare.clone().try_acquire_owned() {
-                Ok(seat) => (seat, full.clone()),
-                Err(_) => continue,
-            },
+        let caller = PortConnection::new(shares.clone());
+        let place = tokio::select! {
+            () = ending.cancelled() => break,
+            place = places.take(&caller) => place,
         };
-        let (tls, caller) = (tls.clone(), PortConnection::new(shares.clone()));
-        let ending = ending.clone();
+        let (tls, router, ending) = (tls.clone(), router.clone(), ending.clone());
         served.spawn(async move {
-            let _seat = seat;
-            if let Err(error) = serve_connection(stream, tls, router, caller, ending).await {
+            let served = serve_connection(stream, tls, router, caller, &place, ending).await;
+            if let Err(error) = served {
                 // Port scanners, closed tabs and laptops that slept: no action is needed.
                 tracing::debug!(%error, "a connection ended");
             }
@@ -96,16 +95,20 @@ async fn serve_connection(
     tls: Option<TlsAcceptor>,
     router: Router,
     caller: PortConnection,
+    place: &ConnectionPlace,
     ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
     limit_socket(&stream)?;
     match tls {
         Some(tls) => {
-            let stream = timeout(PATIENCE, tls.accept(stream)).await??;
-            serve_http(stream, router, caller, ending).await
+            let stream = tokio::select! {
+                stream = timeout(PATIENCE, tls.accept(stream)) => stream??,
+                () = place.displaced() => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+            };
+            serve_http(stream, router, caller, place, ending).await
         }
-        None => serve_http(stream, router, caller, ending).await,
+        None => serve_http(stream, router, caller, place, ending).await,
     }
 }
 
@@ -113,6 +116,7 @@ async fn serve_http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     caller: PortConnection,
+    place: &ConnectionPlace,
     ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let router = router.layer(Extension(caller.clone()));
@@ -135,7 +139,8 @@ async fn serve_http(
     let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     tokio::pin!(serving);
     let known = async {
-        sleep(PATIENCE).await;
+        // Another connection may need the place before that.
+        let _ = timeout(PATIENCE, place.displaced()).await;
         match caller.is_known() {
             true => std::future::pending().await,
             false => io::Error::from(io::ErrorKind::TimedOut),

@@ -3,6 +3,7 @@
 //! Every request to the port passes the guard first. This module owns admission, limits and the end; the
 //! front-ends own the routes.
 
+mod connection_places;
 mod guard;
 #[cfg(feature = "page")]
 mod last_sessions;
@@ -184,7 +185,7 @@ impl OpenPort {
         };
         let routes = routes(config).merge(optional_routes::routes(&sessions));
         let router = add_guard(routes, guard);
-        let connections = listener::CONNECTIONS;
+        let connections = limits::clients_within_open_files(listener::CONNECTIONS);
         let serving = tokio::spawn(listener::serve(
             bound,
             tls,

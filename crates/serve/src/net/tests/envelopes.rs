@@ -2,9 +2,8 @@
 
 use harn_openharness::PATHS;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
-use super::server::{OWNER, RawHttpResponse, TestServer, TestServerConfig};
+use super::server::{EVE, OWNER, RawHttpResponse, TestServer, TestServerConfig};
 
 struct RequestFault {
     what: &'static str,
@@ -144,15 +143,11 @@ async fn full_server_answers_openharness_with_an_envelope() {
         };
         request("GET", path, &fine)
     };
-    let mut idle = Vec::new();
-    loop {
-        let answer = server.send_raw(&asked("/other")).await;
-        if answer.status == 503 {
-            break;
-        }
-        assert!(idle.len() < 10);
-        idle.push(TcpStream::connect(server.address).await.unwrap());
+    let mut held = Vec::new();
+    for token in [OWNER, OWNER, OWNER, EVE] {
+        held.push(server.hold_connection(token).await);
     }
+    assert!(held.iter().all(|(_, status)| *status == 404));
     for path in PATHS {
         let answer = server.send_raw(&asked(path)).await;
         assert_eq!(answer.status, 503, "{answer:?}");

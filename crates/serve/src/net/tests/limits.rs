@@ -10,7 +10,6 @@ use harn_acp::{
 };
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     sync::mpsc,
     time::{sleep, timeout},
@@ -107,21 +106,39 @@ async fn principal_cannot_take_all_tcp_connections() {
     .await;
     let mut held = Vec::new();
     let mut ask = async |token: &str| {
-        let mut stream = TcpStream::connect(server.address).await.unwrap();
-        let host = server.address;
-        let request = format!(
-            "GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut head = [0; 12];
-        stream.read_exact(&mut head).await.unwrap();
+        let (stream, status) = server.hold_connection(token).await;
         held.push(stream);
-        str::from_utf8(&head[9..]).unwrap().parse::<u16>().unwrap()
+        status
     };
     for _ in 0..3 {
         assert_eq!(ask(OWNER).await, 404);
     }
     assert_eq!(ask(OWNER).await, 503);
+}
+
+/// Before, they took all slots, and the requests of others were answered with 503 or not at all.
+#[tokio::test]
+async fn silent_sockets_cost_no_client_a_request() {
+    let server = TestServer::start(TestServerConfig {
+        connections: 4,
+        ..TestServerConfig::default()
+    })
+    .await;
+    let held = client();
+    let ask = async |client: &reqwest::Client| {
+        let request = client.get(format!("http://{}/nothing", server.address));
+        let response = request.bearer_auth(OWNER).send().await.unwrap();
+        response.status().as_u16()
+    };
+    assert_eq!(ask(&held).await, 404);
+    let mut silent = Vec::new();
+    for _ in 0..400 {
+        silent.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    for _ in 0..10 {
+        assert_eq!(ask(&held).await, 404);
+        assert_eq!(ask(&client()).await, 404);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -194,6 +194,20 @@ impl TestServer {
         (connections, self.turns.load(Ordering::SeqCst), threads)
     }
 
+    /// Sends a request with this token, and keeps its connection open; returns the status too.
+    pub(super) async fn hold_connection(&self, token: &str) -> (TcpStream, u16) {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let host = self.address;
+        let request = format!(
+            "GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.unwrap();
+        let status = str::from_utf8(&head[9..]).unwrap().parse().unwrap();
+        (stream, status)
+    }
+
     /// Sends bytes, and reads the response.
     pub(super) async fn send_raw(&self, request: &str) -> RawHttpResponse {
         let asked = async {
