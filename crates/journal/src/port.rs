@@ -60,6 +60,23 @@ pub struct StoreListing {
     pub problems: Vec<JournalError>,
 }
 
+impl StoreListing {
+    /// Calls `each` with every session after a position, until it returns false. Returns the problems.
+    pub fn for_each_after(
+        self,
+        after: Option<(Timestamp, SessionId)>,
+        each: &mut dyn FnMut(SessionSummary) -> bool,
+    ) -> Result<Vec<JournalError>, JournalError> {
+        let is_after = |row: &SessionSummary| {
+            after.as_ref().is_none_or(|(updated, id)| {
+                row.updated < *updated || (row.updated == *updated && row.meta.thread_id > *id)
+            })
+        };
+        self.sessions.into_iter().filter(is_after).all(each);
+        Ok(self.problems)
+    }
+}
+
 /// A log that was opened: locked, checked line by line and folded.
 pub struct OpenedLog {
     /// The log, ready to append.
@@ -147,6 +164,22 @@ pub trait Store: Send + Sync + 'static {
     /// if the log has no damage, or the store cannot repair it.
     fn repair_log(&self, _: &SessionId) -> Result<Option<LogRepair>, JournalError> {
         Ok(None)
+    }
+
+    /// Calls `each` with the sessions of [`Self::list`] in their order, from behind a position, until it returns false.
+    /// Returns the problems. A store may answer from an index, whose rows [`Self::is_still_listed`] checks.
+    fn for_each_listed(
+        &self,
+        after: Option<(Timestamp, SessionId)>,
+        each: &mut dyn FnMut(SessionSummary) -> bool,
+    ) -> Result<Vec<JournalError>, JournalError> {
+        self.list()?.for_each_after(after, each)
+    }
+
+    /// Whether a row of [`Self::for_each_listed`] is as its files have it, or has just changed. If not, list again: the
+    /// index is then rebuilt.
+    fn is_still_listed(&self, _: &SessionSummary) -> bool {
+        true
     }
 
     /// Whether a session ever received a prompt. Listings call this for every session they show.

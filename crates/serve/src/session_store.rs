@@ -76,7 +76,7 @@ struct UntrustedStore {
 impl UntrustedStore {
     fn new(root: PathBuf) -> Self {
         Self {
-            inner: JsonlStore::new(&root),
+            inner: JsonlStore::without_index(&root),
             root,
         }
     }

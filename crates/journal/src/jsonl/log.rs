@@ -156,6 +156,7 @@ impl SessionLog for JsonlLog {
         meta::save(&path, &meta, self.updated, true)?;
         self.meta = meta;
         self.stale.set(false);
+        self.shared.record_change();
         Ok(())
     }
 
@@ -171,7 +172,7 @@ impl Drop for JsonlLog {
     fn drop(&mut self) {
         // Readers may keep the descriptor; the session is unlocked nevertheless. If this fails, the lock ends with
         // the last reader.
-        let _ = self.shared.file.unlock();
+        let _ = self.shared.close();
     }
 }
 

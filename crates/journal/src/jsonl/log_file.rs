@@ -6,14 +6,14 @@ use std::{
     io,
     path::PathBuf,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use harn_model::Seq;
 
-use super::{disk, lock, scan::LogScan};
+use super::{disk, lock, open_mark::OpenMark, scan::LogScan};
 
 pub(super) struct LogFile {
     pub(super) file: File,
@@ -27,6 +27,7 @@ pub(super) struct LogFile {
     named: AtomicBool,
     /// Set once the path leads elsewhere; what is appended then would be lost.
     lost: AtomicBool,
+    mark: Option<Arc<OpenMark>>,
 }
 
 impl LogFile {
@@ -40,7 +41,29 @@ impl LogFile {
             index: Mutex::new(found.index),
             named: AtomicBool::new(false),
             lost: AtomicBool::new(false),
+            mark: None,
         }
+    }
+
+    /// Marks the session in an index when it changes.
+    pub(super) fn with_mark(self, mark: Option<Arc<OpenMark>>) -> Self {
+        Self { mark, ..self }
+    }
+
+    /// Records that the log or the facts of the session changed.
+    pub(super) fn record_change(&self) {
+        if let Some(mark) = &self.mark {
+            mark.record_change();
+        }
+    }
+
+    /// Unlocks the session, so that other processes can open it.
+    pub(super) fn close(&self) -> io::Result<()> {
+        // Before another process can open it.
+        if let Some(mark) = &self.mark {
+            mark.close();
+        }
+        self.file.unlock()
     }
 
     /// Returns the last event and the length of the file up to at least that event.
@@ -53,6 +76,7 @@ impl LogFile {
     pub(super) fn publish(&self, last: Seq, len: u64) {
         self.len.store(len, Ordering::Release);
         self.last.store(last.0, Ordering::Release);
+        self.record_change();
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, EventOffsets> {
@@ -85,6 +109,9 @@ impl LogFile {
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
         self.check_place()?;
+        if let Some(mark) = &self.mark {
+            mark.renew();
+        }
         if !self.named.load(Ordering::Acquire) {
             if let Some(folder) = self.path.parent() {
                 File::open(folder.join(super::store::META))?.sync_all()?;

@@ -5,15 +5,20 @@
 
 mod checksum;
 mod disk;
+mod file_stamp;
+mod index_entry;
+mod index_file;
 mod line;
 mod lock;
 mod log;
 mod log_file;
 mod meta;
+mod open_mark;
 mod prompt_search;
 mod reader;
 mod repair;
 mod scan;
+mod session_index;
 mod store;
 mod text_chunk;
 

@@ -5,19 +5,22 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::UNIX_EPOCH,
 };
 
 use harn_model::{Envelope, SessionId, SessionView, Timestamp};
 
 use super::{
-    disk, lock,
+    disk,
+    file_stamp::SessionFileStamp,
+    index_entry::{SessionLook, SessionStamps},
+    lock,
     log::JsonlLog,
     log_file::LogFile,
     meta::{self, META_VERSION},
     prompt_search::has_prompt,
     repair,
     scan::{LogScan, scan},
+    session_index::SessionIndex,
 };
 use crate::{
     JournalError, LogCheck, LogRepair, OpenedLog, SessionLog, SessionMeta, SessionPaths,
@@ -65,13 +68,30 @@ const FILES: &str = "files";
 #[derive(Clone, Debug)]
 pub struct JsonlStore {
     threads: PathBuf,
+    /// Makes pages of listings fast.
+    index: Option<Arc<SessionIndex>>,
 }
+
+/// How many sessions a listing takes from the index at a time.
+const INDEX_BATCH: usize = 64;
 
 impl JsonlStore {
     /// Stores sessions under `state_dir`, which need not exist yet.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
+        let state_dir = state_dir.into();
+        let threads = state_dir.join(THREADS);
+        let index = SessionIndex::new(&state_dir, threads.clone());
+        Self {
+            threads,
+            index: Some(Arc::new(index)),
+        }
+    }
+
+    /// Stores sessions under a directory in which others may write, so it writes no index there.
+    pub fn without_index(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             threads: state_dir.into().join(THREADS),
+            index: None,
         }
     }
 
@@ -88,33 +108,60 @@ impl JsonlStore {
         let Some(name) = name.to_str().filter(|name| is_valid(name)) else {
             return Ok(None);
         };
-        let id = SessionId::from(name);
-        let folder = self.threads.join(name);
-        let meta_path = folder.join(META);
-        let meta = match meta::load(&meta_path, &id) {
+        match self.look(&SessionId::from(name), None)? {
+            SessionLook::Found(meta, stamps) => Ok(Some(SessionSummary {
+                meta: Arc::unwrap_or_clone(meta),
+                updated: stamps.log.updated(),
+            })),
+            SessionLook::Missing | SessionLook::Unchanged => Ok(None),
+        }
+    }
+
+    /// Reads the facts of a session and the stamps of its files, or only the stamps if they are still `known`.
+    fn look(
+        &self,
+        id: &SessionId,
+        known: Option<SessionStamps>,
+    ) -> Result<SessionLook, JournalError> {
+        let folder = self.threads.join(id.as_str());
+        let (meta_path, log) = (folder.join(META), folder.join(EVENTS));
+        // Before the content, so that a later change is noticed. `load` reports a missing file.
+        let meta_stamp = fs::metadata(&meta_path).map(|meta| SessionFileStamp::of(&meta));
+        let stamp_of_log = || fs::metadata(&log).map(|log| SessionFileStamp::of(&log));
+        if let (Some(known), Ok(meta)) = (known, &meta_stamp)
+            && known.meta == *meta
+            && stamp_of_log().is_ok_and(|log| log == known.log)
+        {
+            return Ok(SessionLook::Unchanged);
+        }
+        let meta = match meta::load(&meta_path, id) {
             // Its creation was interrupted, or it was deleted meanwhile.
-            Err(JournalError::NotFound(_)) => return Ok(None),
+            Err(JournalError::NotFound(_)) => return Ok(SessionLook::Missing),
             Err(JournalError::Io { source, .. })
                 if source.kind() == io::ErrorKind::NotADirectory =>
             {
-                return Ok(None);
+                return Ok(SessionLook::Missing);
             }
             meta => meta?,
         };
-        let log = folder.join(EVENTS);
-        let changed = match fs::metadata(&log).and_then(|log| log.modified()) {
+        let log = match stamp_of_log() {
             // A deletion removes the whole folder at once; if only the log is missing, it was lost.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !meta_path.exists() => {
-                return Ok(None);
+                return Ok(SessionLook::Missing);
             }
-            changed => changed.map_err(disk::error_at(&log))?,
+            stamp => stamp.map_err(disk::error_at(&log))?,
         };
-        // A clock that was set before 1970 is no reason to hide a session.
-        let updated = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok(Some(SessionSummary {
-            meta,
-            updated: Timestamp::try_from(updated.as_millis()).unwrap_or(Timestamp::MAX),
-        }))
+        let stamps = SessionStamps {
+            log,
+            meta: meta_stamp.unwrap_or_default(),
+        };
+        Ok(SessionLook::Found(Arc::new(meta), stamps))
+    }
+
+    /// Creates the shared part of an open log, which marks the session in the index when it changes.
+    fn log_file(&self, id: &SessionId, file: fs::File, path: PathBuf, found: LogScan) -> LogFile {
+        let mark = self.index.as_ref().map(|index| index.register(id));
+        LogFile::new(file, path, found).with_mark(mark)
     }
 }
 
@@ -145,7 +192,8 @@ impl Store for JsonlStore {
             // Report the first error, not one of the cleanup.
             let _ = fs::remove_dir_all(&folder);
         })?;
-        let shared = Arc::new(LogFile::new(file, path, LogScan::default()));
+        let shared = Arc::new(self.log_file(&id, file, path, LogScan::default()));
+        shared.record_change();
         let created = meta.created;
         Ok(Box::new(JsonlLog::new(shared, meta, created)))
     }
@@ -161,7 +209,10 @@ impl Store for JsonlStore {
         if torn_bytes > 0 {
             file.set_len(found.len).map_err(disk::error_at(&path))?;
         }
-        let shared = Arc::new(LogFile::new(file, path, found));
+        let shared = Arc::new(self.log_file(id, file, path, found));
+        if torn_bytes > 0 {
+            shared.record_change();
+        }
         Ok(OpenedLog {
             log: Box::new(JsonlLog::new(shared, meta.clone(), view.updated_at)),
             meta,
@@ -210,12 +261,60 @@ impl Store for JsonlStore {
     }
 
     fn repair_log(&self, id: &SessionId) -> Result<Option<LogRepair>, JournalError> {
-        repair::repair(&self.folder(id)?.join(EVENTS), id)
+        let repaired = repair::repair(&self.folder(id)?.join(EVENTS), id)?;
+        if let Some(index) = &self.index {
+            index.note_change(id);
+        }
+        Ok(repaired)
+    }
+
+    fn for_each_listed(
+        &self,
+        after: Option<(Timestamp, SessionId)>,
+        each: &mut dyn FnMut(SessionSummary) -> bool,
+    ) -> Result<Vec<JournalError>, JournalError> {
+        let Some(index) = &self.index else {
+            return self.list()?.for_each_after(after, each);
+        };
+        let problems = index.refresh(&|id, known| self.look(id, known))?;
+        let mut after = after;
+        loop {
+            let rows = index.rows_after(after.as_ref(), INDEX_BATCH);
+            let Some(last) = rows.last() else {
+                return Ok(problems);
+            };
+            after = Some((last.updated, last.meta.thread_id.clone()));
+            for row in rows {
+                if !each(row) {
+                    return Ok(problems);
+                }
+            }
+        }
+    }
+
+    fn is_still_listed(&self, row: &SessionSummary) -> bool {
+        let Some(index) = &self.index else {
+            return true;
+        };
+        let id = &row.meta.thread_id;
+        let is_same = match self.summary(OsStr::new(id.as_str())) {
+            Ok(found) => found.as_ref() == Some(row),
+            Err(_) => false,
+        };
+        is_same || !index.report_difference(id)
     }
 
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
         let path = self.folder(id)?.join(EVENTS);
-        has_prompt(&path).map_err(|error| lock::map_not_found(error, &path, id))
+        let index = self.index.as_ref();
+        if let Some(known) = index.and_then(|index| index.has_prompt(id)) {
+            return Ok(known);
+        }
+        let found = has_prompt(&path).map_err(|error| lock::map_not_found(error, &path, id))?;
+        if let Some(index) = index {
+            index.set_prompt(id, found);
+        }
+        Ok(found)
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
@@ -329,7 +428,7 @@ fn remove(folder: &Path) -> Result<bool, JournalError> {
 }
 
 /// Whether an id is usable as a folder name; see [`JournalError::InvalidId`].
-fn is_valid(id: &str) -> bool {
+pub(super) fn is_valid(id: &str) -> bool {
     id.len() <= 128
         && id.starts_with(|c: char| c.is_ascii_alphanumeric())
         && id

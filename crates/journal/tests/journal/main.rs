@@ -9,6 +9,7 @@ mod attacks;
 mod damage;
 mod format;
 mod full_disk;
+mod index;
 mod locking;
 mod lost_files;
 mod properties;

@@ -1,8 +1,12 @@
 //! Listings of sessions, open or not, and their cursors, which clients receive and send back as text.
 
-use std::path::PathBuf;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
-use harn_journal::{SessionSummary, StoreListing};
+use harn_journal::{JournalError, SessionSummary};
+use harn_model::SessionId;
 
 use super::{Hub, is_same_dir, run_blocking};
 use crate::{Controller, LiveState, SessionError};
@@ -97,47 +101,55 @@ impl Hub {
     async fn list_rows(
         &self,
         filter: SessionFilter,
-        after: Option<(u64, String)>,
+        after: Option<(u64, SessionId)>,
         most: usize,
     ) -> Result<Vec<ListedSession>, SessionError> {
         let hub = self.clone();
         let rows = move || {
             let store = &hub.inner.config.store;
-            let StoreListing { sessions, problems } = store.list()?;
+            let (rows, problems) = hub.read_rows(&filter, after.clone(), most)?;
             // Only with the first page: later pages repeat the same problems.
             if after.is_none() {
                 for problem in &problems {
                     tracing::warn!(%problem, "a session cannot be listed");
                 }
             }
-            let rows = sessions.into_iter().filter(|summary| {
-                let meta = &summary.meta;
-                let in_dir = |cwd: &PathBuf| is_same_dir(cwd, &meta.directory);
-                after.as_ref().is_none_or(|at| is_after(summary, at))
-                    && hub.owns_session(meta)
-                    && filter.archived.includes(meta.archived)
-                    && filter.cwd.as_ref().is_none_or(in_dir)
-            });
-            let rows = rows.map(|summary| ListedSession {
-                live: hub
-                    .live_session(&summary.meta.thread_id)
-                    .map(|session| session.live_state()),
-                summary,
-            });
-            let rows = rows.filter(|row| {
-                let live = row.live.is_some();
-                // A session with an unreadable log is listed, so that the client that opens it receives the error.
-                let has_prompt = || {
-                    store
-                        .has_prompt(&row.summary.meta.thread_id)
-                        .unwrap_or(true)
-                };
-                filter.live.is_none_or(|wanted| wanted == live)
-                    && (!filter.prompted || live || has_prompt())
-            });
-            Ok(rows.take(most).collect())
+            match rows.iter().all(|row| store.is_still_listed(&row.summary)) {
+                true => Ok(rows),
+                false => Ok(hub.read_rows(&filter, after, most)?.0),
+            }
         };
         Ok(run_blocking(rows).await?)
+    }
+
+    fn read_rows(
+        &self,
+        filter: &SessionFilter,
+        after: Option<(u64, SessionId)>,
+        most: usize,
+    ) -> Result<(Vec<ListedSession>, Vec<JournalError>), JournalError> {
+        let store = &self.inner.config.store;
+        let (mut rows, mut in_dir) = (Vec::new(), SameDirectory::new(filter.cwd.as_deref()));
+        let problems = store.for_each_listed(after, &mut |summary| {
+            let meta = &summary.meta;
+            if !(self.owns_session(meta)
+                && filter.archived.includes(meta.archived)
+                && in_dir.includes(&meta.directory))
+            {
+                return true;
+            }
+            let live = self.live_session(&meta.thread_id);
+            // A session with an unreadable log is listed, so that the client that opens it receives the error.
+            let has_prompt = || store.has_prompt(&meta.thread_id).unwrap_or(true);
+            if filter.live.is_none_or(|wanted| wanted == live.is_some())
+                && (!filter.prompted || live.is_some() || has_prompt())
+            {
+                let live = live.map(|session| session.live_state());
+                rows.push(ListedSession { summary, live });
+            }
+            rows.len() < most
+        })?;
+        Ok((rows, problems))
     }
 
     /// Returns the sessions that are open here, without those of workers.
@@ -152,13 +164,34 @@ fn format_cursor(summary: &SessionSummary) -> String {
     format!("{}:{}", summary.updated, summary.meta.thread_id)
 }
 
-fn parse_cursor(cursor: &str) -> Option<(u64, String)> {
+fn parse_cursor(cursor: &str) -> Option<(u64, SessionId)> {
     let (updated, id) = cursor.split_once(':')?;
-    Some((updated.parse().ok()?, id.to_owned()))
+    Some((updated.parse().ok()?, id.into()))
 }
 
-/// Whether a row comes after the cursor in the listing's order: newest first, then by id.
-fn is_after(summary: &SessionSummary, (updated, id): &(u64, String)) -> bool {
-    summary.updated < *updated
-        || (summary.updated == *updated && summary.meta.thread_id.as_str() > id.as_str())
+/// Which directories are the one of a filter. Sessions share few directories, so each is resolved once.
+struct SameDirectory<'a> {
+    wanted: Option<&'a Path>,
+    resolved: HashMap<PathBuf, bool>,
+}
+
+impl<'a> SameDirectory<'a> {
+    fn new(wanted: Option<&'a Path>) -> Self {
+        Self {
+            wanted,
+            resolved: HashMap::new(),
+        }
+    }
+
+    fn includes(&mut self, directory: &Path) -> bool {
+        let Some(wanted) = self.wanted else {
+            return true;
+        };
+        if let Some(same) = self.resolved.get(directory) {
+            return *same;
+        }
+        let same = is_same_dir(wanted, directory);
+        self.resolved.insert(directory.to_owned(), same);
+        same
+    }
 }

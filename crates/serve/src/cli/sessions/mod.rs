@@ -13,7 +13,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use harn_journal::{SessionSummary, Store, StoreListing};
+use harn_journal::{JournalError, SessionSummary, Store};
 use harn_model::{Timestamp, format_rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
@@ -62,28 +62,17 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
         .transpose()
         .context("--cwd")
         .map_err(as_command_line_error)?;
-    let StoreListing { sessions, problems } = store.list()?;
     let live = fetch_live_sessions(&options.state_dir)?;
-    let (mut unprompted, mut archived) = (0, 0);
-    let shown = sessions.into_iter().filter(|session| {
-        let in_dir = |cwd| is_same_dir(cwd, &session.meta.directory);
-        if !cwd.as_deref().is_none_or(in_dir) {
-            return false;
-        }
-        let is_live = live.contains_key(session.meta.thread_id.as_str());
-        if args.all {
-            return true;
-        }
-        if session.meta.archived {
-            archived += 1;
-            return false;
-        }
-        let shown = is_live || has_prompt(store, session);
-        unprompted += usize::from(!shown);
-        shown
-    });
-    let limit = args.limit.map_or(usize::MAX, usize::from);
-    let shown: Vec<_> = shown.take(limit).collect();
+    let mut listing = list_rows(store, cwd.as_deref(), &live, args)?;
+    if !listing.rows.iter().all(|row| store.is_still_listed(row)) {
+        listing = list_rows(store, cwd.as_deref(), &live, args)?;
+    }
+    let ListedRows {
+        rows: shown,
+        unprompted,
+        archived,
+        problems,
+    } = listing;
     if args.json {
         let rows = shown
             .iter()
@@ -115,6 +104,49 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
     }
     problems.iter().for_each(print_note);
     Ok(())
+}
+
+/// The rows that a command prints, and what it left out.
+#[derive(Default)]
+struct ListedRows {
+    rows: Vec<SessionSummary>,
+    unprompted: usize,
+    archived: usize,
+    problems: Vec<JournalError>,
+}
+
+fn list_rows(
+    store: &dyn Store,
+    cwd: Option<&Path>,
+    live: &HashMap<String, ServerSession>,
+    args: &ListSessionsArgs,
+) -> Result<ListedRows> {
+    let limit = args.limit.map_or(usize::MAX, usize::from);
+    let mut listed = ListedRows::default();
+    // Sessions share few directories, so each is resolved once.
+    let mut resolved: HashMap<PathBuf, bool> = HashMap::new();
+    let problems = store.for_each_listed(None, &mut |session| {
+        if let Some(cwd) = cwd {
+            let directory = &session.meta.directory;
+            let same = resolved.get(directory).copied();
+            let same = same.unwrap_or_else(|| is_same_dir(cwd, directory));
+            resolved.insert(directory.clone(), same);
+            if !same {
+                return true;
+            }
+        }
+        let is_live = live.contains_key(session.meta.thread_id.as_str());
+        if !args.all && session.meta.archived {
+            listed.archived += 1;
+        } else if !args.all && !is_live && !has_prompt(store, &session) {
+            listed.unprompted += 1;
+        } else {
+            listed.rows.push(session);
+        }
+        listed.rows.len() < limit
+    })?;
+    listed.problems = problems;
+    Ok(listed)
 }
 
 /// A session as JSON; names and values are those of `session/list`.
