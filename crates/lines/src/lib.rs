@@ -9,6 +9,7 @@ pub mod body;
 mod outgoing;
 pub mod pace;
 pub mod rpc;
+pub mod rpc_line;
 mod socket;
 #[cfg(feature = "http")]
 pub mod ws;

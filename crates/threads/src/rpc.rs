@@ -1,8 +1,12 @@
 //! JSON-RPC 2.0 on lines: parses lines, and writes answers and notifications. Knows no method.
 
-use harn_lines::{IncomingLine, rpc::RpcMessage};
+use harn_lines::{
+    IncomingLine,
+    rpc::RpcMessage,
+    rpc_line::{RpcLine, RpcLineFault},
+};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, value::RawValue};
 
 use crate::{ThreadsError, wire::ThreadNotification};
 
@@ -30,6 +34,15 @@ pub(crate) struct RpcRejection {
     pub(crate) error: ThreadsError,
 }
 
+impl RpcRejection {
+    fn parse(reason: &'static str) -> Self {
+        Self {
+            id: None,
+            error: ThreadsError::Parse(reason),
+        }
+    }
+}
+
 /// Parses a line; returns `None` for an answer, which nothing here waits for.
 pub(crate) fn read(line: IncomingLine) -> Result<Option<RpcCall>, RpcRejection> {
     match line {
@@ -42,35 +55,24 @@ pub(crate) fn read(line: IncomingLine) -> Result<Option<RpcCall>, RpcRejection> 
 }
 
 fn parse_message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
-    let value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => {
-            let error = ThreadsError::Parse(describe_parse_error(&error));
-            return Err(RpcRejection { id: None, error });
-        }
-    };
-    match value {
-        Value::Object(members) => parse_call(members),
-        Value::Array(_) => Err(reject_without_id(
+    match RpcLine::read(text) {
+        Ok(line) => parse_call(&line),
+        Err(RpcLineFault::NotJson) => Err(RpcRejection::parse(
+            "the line is not JSON; send one JSON object per line",
+        )),
+        Err(RpcLineFault::TooDeep) => Err(RpcRejection::parse(
+            "the line is nested too deeply; the limit is 127 levels",
+        )),
+        Err(fault @ RpcLineFault::TooManyValues) => Err(reject_without_id(fault.to_string())),
+        Err(RpcLineFault::Batch) => Err(reject_without_id(
             "batches are not supported; send one request per line, as an object",
         )),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Err(reject_without_id("a request must be an object"))
-        }
+        Err(RpcLineFault::NotAnObject) => Err(reject_without_id("a request must be an object")),
     }
 }
 
-/// Describes a parse error. The parser's own message may quote the line.
-fn describe_parse_error(error: &serde_json::Error) -> &'static str {
-    if error.to_string().starts_with("recursion limit") {
-        "the line is nested too deeply; the limit is 127 levels"
-    } else {
-        "the line is not JSON; send one JSON object per line"
-    }
-}
-
-fn parse_call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection> {
-    let id = match members.remove("id") {
+fn parse_call(line: &RpcLine<'_>) -> Result<Option<RpcCall>, RpcRejection> {
+    let id = match line.id.map(parse_member) {
         None => None,
         Some(Value::String(id)) => Some(RpcRequestId::Text(id)),
         Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Some(RpcRequestId::Number(id)),
@@ -83,18 +85,23 @@ fn parse_call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRej
             error,
         })
     };
-    if members.get("jsonrpc") != Some(&Value::from("2.0")) {
+    if line.jsonrpc.map(parse_member) != Some(Value::from("2.0")) {
         return refuse("jsonrpc must be \"2.0\"");
     }
-    let method = match members.remove("method") {
+    let method = match line.method.map(parse_member) {
         Some(Value::String(method)) => method,
         Some(_) => return refuse("method must be a string"),
         // This server sends no requests, so this answers nothing; a reply to it could start an endless exchange.
-        None if members.contains_key("result") || members.contains_key("error") => return Ok(None),
+        None if line.is_answer() => return Ok(None),
         None => return refuse("a request must have a method"),
     };
-    let params = members.remove("params");
+    let params = line.params.map(parse_member);
     Ok(Some(RpcCall { id, method, params }))
+}
+
+/// Parses a member of a line, which is known to be JSON.
+fn parse_member(member: &RawValue) -> Value {
+    serde_json::from_str(member.get()).unwrap_or_default()
 }
 
 fn reject_without_id(why: impl Into<String>) -> RpcRejection {

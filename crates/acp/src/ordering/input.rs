@@ -2,13 +2,10 @@
 
 use agent_client_protocol::{Error, RawJsonRpcId, TransportFrame};
 use futures::channel::mpsc::UnboundedSender;
-use serde_json::Value;
+use harn_lines::rpc_line::{RpcLine, RpcLineFault};
 use tokio::sync::mpsc;
 
-use super::{
-    ConnectionOrder,
-    unsolicited_answers::{UnsolicitedAnswers, is_answer},
-};
+use super::{ConnectionOrder, unsolicited_answers::UnsolicitedAnswers};
 use crate::transport::{ConnectionInput, RefollowRequest};
 
 impl ConnectionOrder {
@@ -53,16 +50,30 @@ impl ConnectionOrder {
         line: &str,
         unsolicited: &mut UnsolicitedAnswers,
     ) -> Option<TransportFrame> {
-        match TransportFrame::parse_json(line) {
-            TransportFrame::Malformed { raw, .. } if is_answer(&raw) => {
-                unsolicited.log_first(&raw);
-                None
+        // The SDK builds every value of a line, and copies a line that is no message.
+        match RpcLine::read(line) {
+            Err(fault) => return Some(fault_frame(fault)),
+            Ok(answer) if answer.is_answer() && !answer.is_message() => {
+                unsolicited.log_first(&answer);
+                return None;
             }
-            TransportFrame::Malformed { raw, .. } => Some(malformed_frame(&raw)),
+            Ok(other) if !other.is_message() => return Some(not_a_message_frame()),
+            Ok(_) => {}
+        }
+        match TransportFrame::parse_json(line) {
+            TransportFrame::Malformed { .. } => match RpcLine::read(line) {
+                Ok(answer) if answer.is_answer() => {
+                    unsolicited.log_first(&answer);
+                    None
+                }
+                _ => Some(not_a_message_frame()),
+            },
             TransportFrame::Single(message)
                 if message.response_id() == Some(&RawJsonRpcId::Null) =>
             {
-                unsolicited.log_first(line);
+                if let Ok(answer) = RpcLine::read(line) {
+                    unsolicited.log_first(&answer);
+                }
                 None
             }
             frame => {
@@ -82,17 +93,22 @@ fn error_frame(code: i32, message: impl Into<String>) -> TransportFrame {
     }
 }
 
-/// Returns the error for a line that is not a message.
-fn malformed_frame(raw: &str) -> TransportFrame {
-    match serde_json::from_str(raw) {
-        Err(_) => error_frame(
+/// Returns the error for a line that is not an object.
+fn fault_frame(fault: RpcLineFault) -> TransportFrame {
+    match fault {
+        RpcLineFault::NotJson | RpcLineFault::TooDeep => error_frame(
             -32700,
             "the line is not JSON; send one JSON-RPC 2.0 message per line",
         ),
-        Ok(Value::Array(_)) => error_frame(
+        RpcLineFault::TooManyValues => error_frame(-32600, fault.to_string()),
+        RpcLineFault::Batch => error_frame(
             -32600,
             "batches are not supported; send one message per line",
         ),
-        Ok(_) => error_frame(-32600, "the line is not a JSON-RPC 2.0 message"),
+        RpcLineFault::NotAnObject => not_a_message_frame(),
     }
+}
+
+fn not_a_message_frame() -> TransportFrame {
+    error_frame(-32600, "the line is not a JSON-RPC 2.0 message")
 }
