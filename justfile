@@ -40,8 +40,19 @@ test-acp:
     cargo test -p harn-tools --no-default-features --lib -- every_server_is_given_up arguments_must_be_an_object fetch_is_not_listed
 
 # Fuzz every parser for so many seconds, or with 0 only build; failing inputs are stored in fuzz/artifacts.
-fuzz seconds="60" *targets:
+fuzz seconds="600" *targets:
     fuzz/run {{ seconds }} {{ targets }}
+
+# The figures of docs/reliability.md: floods, many sessions, a failing disk, and observers for so many seconds. Parts can be named.
+soak seconds="1800" *parts:
+    cargo build --release -p harn-serve
+    HARN_SOAK=1 HARN_SERVE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/release/harn-serve" cargo bench -p harn-bench --bench soak -- --seconds {{ seconds }} {{ parts }}
+    HARN_SOAK=1 cargo test --release -p harn-journal --test journal
+
+# Change the code of the journal, the policy and the permissions piece by piece, and list the changes that no test notices. Needs cargo-mutants.
+mutants *args:
+    cargo mutants --no-shuffle --jobs 1 --package harn-journal --package harn-policy {{ args }}
+    cargo mutants --no-shuffle --jobs 1 --package harn-runtime --file 'crates/runtime/src/permission/*.rs' {{ args }}
 
 # Real clients against the binary; a path takes another binary than the one just built.
 peers *binary:
