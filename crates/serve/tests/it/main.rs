@@ -26,6 +26,8 @@ mod client;
 mod fixtures;
 mod grants;
 mod greeter;
+#[cfg(all(target_os = "linux", feature = "threads"))]
+mod line_memory;
 mod logging;
 #[cfg(all(target_os = "linux", feature = "page"))]
 mod login;

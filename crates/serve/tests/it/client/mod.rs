@@ -61,9 +61,12 @@ impl Agent {
     }
 
     pub(crate) fn write(&mut self, message: &Value) {
-        let line = format!("{message}\n");
+        self.write_line(&message.to_string());
+    }
+
+    pub(crate) fn write_line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
-        stdin.write_all(line.as_bytes()).unwrap();
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Sends a request and returns its id.
