@@ -5,7 +5,7 @@
 use crate::{numbers::Numbers, repo::File};
 
 /// The most production lines of all crates together, including comments and blank lines.
-const ALL_LINES: usize = 111_600;
+const ALL_LINES: usize = 113_500;
 
 /// The most lines of code that one crate may have.
 const CRATE_CODE: usize = 12_000;
