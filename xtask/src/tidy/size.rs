@@ -5,13 +5,13 @@
 use crate::{numbers::Numbers, repo::File};
 
 /// The most production lines of all crates together, including comments and blank lines.
-const ALL_LINES: usize = 113_500;
+const ALL_LINES: usize = 115_600;
 
 /// The most lines of code that one crate may have.
 const CRATE_CODE: usize = 12_000;
 
 /// The most that `tools` may have: files, commands, MCP and skills of a session.
-const TOOLS_CODE: usize = 15_200;
+const TOOLS_CODE: usize = 15_800;
 
 /// Checks that each crate, and all together, stay within their budgets.
 pub(super) fn budgets(files: &[File]) -> Vec<String> {
