@@ -4,7 +4,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{SideEffectLevel, ToolKind};
+use crate::{ConfinementRecord, SideEffectLevel, ToolKind};
 
 /// A policy's decision about a tool call, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct PolicyDecision {
     /// The input of the decision.
     #[serde(default)]
     pub context: PolicyContext,
+    /// The confinement of the command if it runs on this machine in a sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<ConfinementRecord>,
 }
 
 /// How many characters of a rule's own text a question repeats.

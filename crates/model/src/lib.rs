@@ -9,6 +9,7 @@ mod approval_policy;
 mod bridge;
 mod catalogue;
 mod composition;
+mod confinement;
 mod content;
 mod control;
 mod daemon;
@@ -57,6 +58,7 @@ pub use composition::{
     ChildCall, ChildResult, CompositionRun, FailureCategory, SideEffectLevel, ToolAnnotations,
     binding_manifest_hash, snippet_hash,
 };
+pub use confinement::{ConfinedNetwork, ConfinedWrites, ConfinementRecord};
 pub use content::{ContentBlock, Resource, ResourceLink, plain_text};
 pub use control::{
     Actor, ControlKind, ControlOutcome, ControlResult, ControlStatus, ControlTarget,

@@ -85,6 +85,8 @@ pub(crate) struct CompiledRule {
     pub(crate) agent: Vec<NamePattern>,
     pub(crate) mode: Vec<SessionMode>,
     pub(crate) capability: Vec<NamePattern>,
+    /// Whether it is for commands in the sandbox, or for those outside; none for both.
+    pub(crate) sandbox: Option<bool>,
 }
 
 impl CompiledRule {
@@ -103,6 +105,7 @@ impl CompiledRule {
             agent,
             mode,
             capability,
+            sandbox,
         } = &rule.matcher;
         let reading = strictness_for(rule.action);
         let commands = command
@@ -127,6 +130,7 @@ impl CompiledRule {
             agent: NamePattern::read_all(agent)?,
             mode: mode.clone(),
             capability: NamePattern::read_all(capability)?,
+            sandbox: *sandbox,
         })
     }
 
@@ -183,6 +187,8 @@ impl LayerCompiler {
             require_approval,
             write_path_allowlist,
             rules,
+            // Not about decisions; `SandboxSettings` combines the sections.
+            sandbox: _,
             only_tightens,
             all_of,
         } = policy;

@@ -8,12 +8,14 @@ mod layer;
 mod opinion;
 mod receipt;
 
+use std::sync::Arc;
+
 use harn_model::{Grant, GrantEffect, PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
 use serde_json::Value;
 
 use crate::{
-    CommandFindings, LocatedPath, PolicyError, SessionMode, ToolApprovalPolicy,
-    compile::PolicyLayers, grant, shell::ShellLine,
+    CommandAccess, CommandFindings, LocatedPath, PolicyError, SandboxSettings, SessionMode,
+    ToolApprovalPolicy, compile::PolicyLayers, grant, shell::ShellLine,
 };
 
 pub(crate) use guard::{must_ask, writes_only_located};
@@ -50,6 +52,12 @@ pub struct PolicyCall<'a> {
 }
 
 impl PolicyCall<'_> {
+    /// Returns the access that its command requests; none if it runs no command.
+    pub fn access(&self) -> CommandAccess {
+        let arguments = self.command.map(|_| self.arguments);
+        arguments.map_or_else(CommandAccess::default, CommandAccess::from_arguments)
+    }
+
     /// Whether the call may change something: it declares so, declares nothing, or runs a command.
     pub fn writes(&self) -> bool {
         let reaches = match self.side_effect {
@@ -66,6 +74,7 @@ impl PolicyCall<'_> {
 pub struct Policy {
     source: ToolApprovalPolicy,
     layers: PolicyLayers,
+    sandbox: Arc<SandboxSettings>,
 }
 
 impl Policy {
@@ -73,7 +82,13 @@ impl Policy {
         Ok(Self {
             source: source.clone(),
             layers: PolicyLayers::read(source)?,
+            sandbox: Arc::new(SandboxSettings::from_policy(source)),
         })
+    }
+
+    /// Returns what the policy states about the sandbox.
+    pub fn sandbox(&self) -> &Arc<SandboxSettings> {
+        &self.sandbox
     }
 
     /// Returns the policy as it was written.

@@ -58,8 +58,11 @@ pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
 
 /// Whether a grant covers a call.
 pub fn matches(grant: &Grant, call: &PolicyCall<'_>) -> bool {
+    let subjects = || subjects(call, grant.effect);
     has_same_scope(grant, call)
-        && subject_of_call(call).is_some_and(|subject| covers(grant, call, &subject))
+        && subjects()
+            .iter()
+            .any(|subject| covers(grant, call, subject))
 }
 
 /// Returns the first of a call's grants with this effect that covers it.
@@ -67,9 +70,22 @@ pub(crate) fn find<'a>(call: &PolicyCall<'a>, effect: GrantEffect) -> Option<&'a
     let grants = call.grants.iter();
     let mut near = grants.filter(|grant| grant.effect == effect && has_same_scope(grant, call));
     let first = near.next()?;
-    let subject = subject_of_call(call)?;
+    let subjects = subjects(call, effect);
     let mut near = std::iter::once(first).chain(near);
-    near.find(|grant| covers(grant, call, &subject))
+    near.find(|grant| subjects.iter().any(|subject| covers(grant, call, subject)))
+}
+
+/// Returns the subjects of a call for grants of this effect. An answer "never" about a command also covers the command
+/// with more access.
+fn subjects(call: &PolicyCall<'_>, effect: GrantEffect) -> Vec<GrantSubject> {
+    let mut subjects = Vec::from_iter(subject_of_call(call));
+    if effect == GrantEffect::Deny
+        && call.access().is_more()
+        && let Some((text, line)) = call.command
+    {
+        subjects.extend(command_subject(text, line));
+    }
+    subjects
 }
 
 fn has_same_scope(grant: &Grant, call: &PolicyCall<'_>) -> bool {
@@ -105,23 +121,33 @@ fn subject_of_call(call: &PolicyCall<'_>) -> Option<GrantSubject> {
             let at_home =
                 |path: &crate::LocatedPath| path.info.workspace_path.as_deref() == Some(".");
             let shown = call.paths.iter().all(at_home) && is_only_command(call.arguments, text);
-            shown.then(|| command_subject(text, line)).flatten()
+            let subject = shown.then(|| command_subject(text, line)).flatten()?;
+            match call.access().is_more() {
+                false => Some(subject),
+                // The access is part of the answer.
+                true => short_arguments(call.arguments),
+            }
         }
-        None if call.paths.is_empty() => {
-            let arguments = sort_members(call.arguments);
-            let short = arguments.to_string().len() <= LONGEST_ARGUMENTS;
-            short.then_some(GrantSubject::Arguments(arguments))
-        }
+        None if call.paths.is_empty() => short_arguments(call.arguments),
         None => paths_subject(call),
     }
 }
 
-/// Whether the arguments are only this line, or the words it was made of: no variables, no input.
+/// Returns whole arguments as a subject, if a person can see all of them.
+fn short_arguments(arguments: &Value) -> Option<GrantSubject> {
+    let arguments = sort_members(arguments);
+    let short = arguments.to_string().len() <= LONGEST_ARGUMENTS;
+    short.then_some(GrantSubject::Arguments(arguments))
+}
+
+/// Whether the arguments are only this line, or the words it was made of, and the access that it requests: no
+/// variables, no input.
 fn is_only_command(arguments: &Value, text: &str) -> bool {
     let Value::Object(members) = arguments else {
         return false;
     };
-    members.len() == 1
+    let mut names = members.keys();
+    names.all(|name| matches!(name.as_str(), "command" | "network" | "sandbox"))
         && match members.get("command") {
             Some(Value::String(line)) => line == text,
             Some(Value::Array(words)) => words.iter().all(Value::is_string),

@@ -3,6 +3,7 @@
 //! Pure: the same call under the same rules gets the same receipt. Reads the disk only through the
 //! [`PathProbe`] of the caller; accesses no file, clock or environment itself.
 
+mod access;
 mod command;
 mod command_findings;
 mod command_paths;
@@ -19,6 +20,7 @@ mod pattern;
 mod policy;
 mod repository;
 mod rule;
+mod sandbox;
 pub mod shell;
 mod word_table;
 
@@ -27,6 +29,7 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
+pub use access::CommandAccess;
 pub use command_findings::CommandFindings;
 pub use decide::{Policy, PolicyCall};
 pub use error::PolicyError;
@@ -40,3 +43,4 @@ pub use path::{
 };
 pub use policy::ToolApprovalPolicy;
 pub use rule::{PolicyRule, RuleMatcher};
+pub use sandbox::{McpSandboxRules, SandboxRules, SandboxSettings};

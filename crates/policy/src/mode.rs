@@ -114,6 +114,12 @@ impl SessionMode {
             Self::Auto if is_edit(call, &[ToolKind::Edit, ToolKind::Move, ToolKind::Delete]) => {
                 (PolicyAction::Allow, "the call stays in the workspace")
             }
+            Self::Ask | Self::AcceptEdits | Self::Auto if call.access().outside => {
+                (PolicyAction::Ask, "the command runs outside the sandbox")
+            }
+            Self::Ask | Self::AcceptEdits | Self::Auto if call.access().network => {
+                (PolicyAction::Ask, "the command reaches the network")
+            }
             Self::Auto if only_reads(call) => (PolicyAction::Allow, "the command only reads"),
             Self::Ask | Self::AcceptEdits | Self::Auto => {
                 (PolicyAction::Ask, "the call may change something")

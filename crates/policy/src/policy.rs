@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Policy, PolicyError, PolicyRule};
+use crate::{Policy, PolicyError, PolicyRule, SandboxRules};
 
 /// The largest accepted TOML text, in bytes.
 const LARGEST: usize = 1024 * 1024;
@@ -28,6 +28,9 @@ pub struct ToolApprovalPolicy {
     /// Rules; of two matches with the same action, the first counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PolicyRule>,
+    /// What confined commands may reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxRules>,
     /// Whether approvals of this policy, and of the policies in it, only narrow those of others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_tightens: bool,

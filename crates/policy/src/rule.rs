@@ -87,6 +87,10 @@ pub struct RuleMatcher {
     /// ask or deny rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capability: Vec<String>,
+    /// Commands in the sandbox (true), or commands that ask to run outside of it (false). An allow rule covers the
+    /// latter only with this condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<bool>,
 }
 
 impl RuleMatcher {

@@ -67,6 +67,7 @@ fn ask_with_policy() -> PermissionAsked {
             }],
             ..PolicyContext::default()
         },
+        confinement: None,
     });
     ask.tool_call.audit = Some(Arc::new(MutationSession {
         session_id: "s".into(),

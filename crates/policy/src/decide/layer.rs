@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use harn_model::{PolicyAction, RiskLabel, ToolKind};
+use harn_model::{PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
 
 use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
@@ -132,7 +132,11 @@ pub(super) fn evaluate<'a>(
             OpinionSource::RequireApproval(at, pattern),
         );
     }
+    // A list of tools covers no access that only the arguments of a call state.
     allowed.or_else(|| {
+        if facts.call.access().is_more() {
+            return None;
+        }
         let (at, pattern) = layer.auto_approve.find(tool)?;
         let source = OpinionSource::AutoApprove(at, pattern);
         Some(Opinion::new(PolicyAction::Allow, source))
@@ -191,16 +195,31 @@ fn matches_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let kind = call.kind.unwrap_or(ToolKind::Other);
     (rule.tool.is_empty() || rule.tool.iter().any(|at| facts.tool.has(*at)))
         && (rule.tool_kind.is_empty() || rule.tool_kind.contains(&kind))
-        && (rule.side_effect.is_empty()
-            || call
-                .side_effect
-                .is_some_and(|it| rule.side_effect.contains(&it)))
+        && matches_reach(rule, call)
         && (rule.agent.is_empty() || call.agent.is_some_and(|agent| any(&rule.agent, agent)))
         && (rule.mode.is_empty() || rule.mode.contains(&call.mode))
         && (rule.capability.is_empty()
             || matches_list(rule.action, call.capabilities, |it| {
                 any(&rule.capability, it)
             }))
+}
+
+/// Whether a rule matches the side effects of a call and the access that its command requests. An ask or deny rule
+/// matches by either. An allow rule covers the network and the outside of the sandbox only if it names them.
+fn matches_reach(rule: &CompiledRule, call: &PolicyCall<'_>) -> bool {
+    let access = call.access();
+    let names = |level| rule.side_effect.contains(&level);
+    let by_level = rule.side_effect.is_empty() || call.side_effect.is_some_and(names);
+    let by_network = access.is_more() && names(SideEffectLevel::Network);
+    let placed = rule
+        .sandbox
+        .is_none_or(|inside| call.command.is_some() && inside != access.outside);
+    let granted = match rule.action {
+        PolicyAction::Allow if access.outside => rule.sandbox == Some(false),
+        PolicyAction::Allow if access.network => by_network,
+        PolicyAction::Allow | PolicyAction::Ask | PolicyAction::Deny => true,
+    };
+    (by_level || by_network) && placed && granted
 }
 
 fn matches_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use harn_model::{
     GrantEffect, MatchedRule, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
-    RuleSource, WorkspacePathInfo,
+    RuleSource, SideEffectLevel, WorkspacePathInfo,
 };
 
 use super::{Opinion, OpinionSource, PolicyCall};
@@ -46,6 +46,7 @@ pub(super) fn write(
         }),
         risk_labels: labels,
         context: context(call),
+        confinement: None,
     }
 }
 
@@ -171,7 +172,10 @@ fn context(call: &PolicyCall<'_>) -> PolicyContext {
     PolicyContext {
         tool_name: call.tool.to_owned(),
         tool_kind: call.kind,
-        side_effect: call.side_effect,
+        side_effect: match call.access().is_more() {
+            true => Some(SideEffectLevel::Network),
+            false => call.side_effect,
+        },
         capabilities,
         paths,
         command_identities: commands

@@ -15,8 +15,9 @@ use crate::word_table::WordTable;
 const KEYS: WordTable =
     WordTable("id name action match matches when reason deny ask allow require_approval");
 
-const MATCHERS: WordTable =
-    WordTable("tool tool_kind side_effect path command command_identity agent mode capability");
+const MATCHERS: WordTable = WordTable(
+    "tool tool_kind side_effect path command command_identity agent mode capability sandbox",
+);
 
 /// Keys that other implementations of such rules support and this one does not.
 const UNJUDGED: WordTable =
@@ -150,6 +151,7 @@ impl<'de> Visitor<'de> for MatcherVisitor {
                 "agent" => matcher.agent = next_list(&mut map)?,
                 "mode" => matcher.mode = next_list(&mut map)?,
                 "capability" => matcher.capability = next_list(&mut map)?,
+                "sandbox" => matcher.sandbox = Some(map.next_value()?),
                 key if UNJUDGED.has(key) => {
                     let message = format!(
                         "`{key}` is not supported yet, and without it the rule would match other calls; \

@@ -68,6 +68,7 @@ fn every_matcher_is_parsed() {
     let written = json!({
         "tool": "a", "tool_kind": ["edit", "move"], "side_effect": "process_exec", "path": "p",
         "command": "c", "command_identity": "i", "agent": "w", "mode": "read-only", "capability": "x.y",
+        "sandbox": false,
     });
     let matcher: RuleMatcher = serde_json::from_value(written).unwrap();
     let expected = RuleMatcher {
@@ -80,6 +81,7 @@ fn every_matcher_is_parsed() {
         agent: vec!["w".to_owned()],
         mode: vec![SessionMode::ReadOnly],
         capability: vec!["x.y".to_owned()],
+        sandbox: Some(false),
     };
     assert_eq!(matcher, expected);
 }

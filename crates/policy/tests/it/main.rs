@@ -5,6 +5,7 @@
     reason = "a test says what failed by failing"
 )]
 
+mod access;
 mod decide;
 mod decide_support;
 mod files;

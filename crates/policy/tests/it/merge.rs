@@ -335,7 +335,7 @@ fn flat_policies() -> impl Strategy<Value = ToolApprovalPolicy> {
                 write_path_allowlist: write,
                 rules,
                 only_tightens,
-                all_of: Vec::new(),
+                ..ToolApprovalPolicy::default()
             }
         },
     )

@@ -43,6 +43,7 @@ impl CallJudgement {
                 tool_name: tool.to_owned(),
                 ..PolicyContext::default()
             },
+            confinement: None,
         };
         Self {
             receipt,

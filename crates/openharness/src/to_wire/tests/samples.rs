@@ -148,6 +148,7 @@ pub(super) fn receipt(reason: &str, risk_labels: Vec<RiskLabel>) -> PolicyDecisi
         matched_rule: None,
         risk_labels,
         context: PolicyContext::default(),
+        confinement: None,
     }
 }
 
