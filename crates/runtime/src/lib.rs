@@ -30,14 +30,14 @@ pub use error::{
 };
 pub use hitl::{Answer, ApprovalBuilder, EscalationBuilder, QuestionBuilder, Takeover, Verdict};
 pub use host::{
-    CommandExit, CommandSink, CommandSpec, Host, HostDeadlines, HostOffers, HostPort, NoHost,
-    ReadFilter, answer_within,
+    CommandExit, CommandSink, CommandSpec, Host, HostDeadlines, HostOffers, HostPort, HostSandbox,
+    NoHost, ReadFilter, answer_within,
 };
 pub use hub::{
     ArchiveFilter, Hub, HubConfig, ListedSession, NewSession, SessionFilter, SessionPage,
 };
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
-pub use permission::{NoDisk, NoRules, RuleBook};
+pub use permission::{CommandConfinement, NoDisk, NoRules, RuleBook};
 pub use ports::{Clock, IdKind, IdSource};
 pub use publish::{BatchSlice, EncodingSlot, EventBatch, SessionEnd, Subscription};
 pub use session::{

@@ -55,6 +55,7 @@ mod options;
 mod ports;
 mod private;
 mod rules;
+mod sandbox;
 mod server_runtime;
 mod session_store;
 mod skill_places;
@@ -65,6 +66,7 @@ mod trust;
 pub use net::{ListenOptions, listen};
 pub use options::{ServeOptions, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
+pub use sandbox::{SandboxMode, dispatch_sandbox_helper};
 pub use server_runtime::hub;
 #[cfg(feature = "port")]
 pub use stdio::acp_stdio_and_listen;

@@ -6,6 +6,12 @@ use crate::{ServeOptions, server_runtime::ServerRuntime};
 
 pub(crate) enum ListenOptions {}
 
+impl ListenOptions {
+    pub(crate) fn hide_secrets(&self, _: &mut ServeOptions) {
+        match *self {}
+    }
+}
+
 pub(crate) enum OpenPort {}
 
 impl OpenPort {

@@ -15,6 +15,8 @@ use harn_tools::{
     tool_search::ToolSearchOptions,
 };
 
+use crate::SandboxMode;
+
 /// The environment variable with the token, in place of a file. MCP servers and skills do not inherit it.
 pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
 
@@ -57,6 +59,13 @@ pub struct ServeOptions {
     pub config_dir: Option<PathBuf>,
     /// The mode of a new session.
     pub mode: SessionMode,
+    /// Whether commands run in a sandbox.
+    pub sandbox: SandboxMode,
+    /// The program that confines commands, if not this one: it calls
+    /// [`dispatch_sandbox_helper`](crate::dispatch_sandbox_helper) first in `main`.
+    pub sandbox_helper: Option<PathBuf>,
+    /// More files and folders that no command in the sandbox sees, such as private keys. Absolute paths.
+    pub hidden_paths: Vec<PathBuf>,
     /// How long a question about a tool call waits for an answer.
     pub ask_timeout: Duration,
     /// How long a host may take to answer any request that no person has to answer; without it, the defaults of
@@ -88,6 +97,9 @@ impl ServeOptions {
             policy_files: Vec::new(),
             config_dir: None,
             mode: SessionMode::default(),
+            sandbox: SandboxMode::default(),
+            sandbox_helper: None,
+            hidden_paths: Vec::new(),
             ask_timeout: ASK_TIMEOUT,
             host_call_timeout: None,
             skills: SkillPlaces::default(),

@@ -22,9 +22,10 @@ use tokio::{
 };
 
 use crate::{
-    RandomIds, ServeOptions, SystemClock,
+    RandomIds, SandboxMode, ServeOptions, SystemClock,
     options::{TOKEN_VARIABLE, read_env_var},
     rules::{self, FileRules},
+    sandbox,
     session_store::{self, SessionStorage},
     trust::WorkspaceTrustStore,
 };
@@ -32,20 +33,31 @@ use crate::{
 /// Assembles a hub around an agent, for callers with their own runtime and connections. Touches nothing on disk
 /// until the first session is created. Call [`Hub::shutdown`] when done.
 pub fn hub(agent: impl Agent, options: &ServeOptions) -> Hub {
-    assemble(Arc::new(agent), options, local_host())
+    let rules = Arc::new(FileRules::new(options));
+    let local = local_host(options, &rules);
+    assemble(Arc::new(agent), options, local, rules)
 }
 
-/// Returns this machine as a host, with the shells that the environment names.
-fn local_host() -> LocalHost {
+/// Returns this machine as a host, with the shells that the environment names, and with a sandbox unless it is off.
+fn local_host(options: &ServeOptions, rules: &Arc<FileRules>) -> LocalHost {
     let named = LocalShellWorld::VARIABLES.map(|name| {
         let value = read_env_var(name)?.into_string().ok()?;
         Some((name.to_owned(), value))
     });
     let world = LocalShellWorld::new(named.into_iter().flatten());
-    LocalHost::new().with_shells(Arc::new(world))
+    let local = LocalHost::new().with_shells(Arc::new(world));
+    match sandbox::configure(options, rules.clone()) {
+        Some(config) => local.with_sandbox(config),
+        None => local,
+    }
 }
 
-fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> Hub {
+fn assemble(
+    agent: Arc<dyn Agent>,
+    options: &ServeOptions,
+    local: LocalHost,
+    rules: Arc<FileRules>,
+) -> Hub {
     let clock = Arc::new(SystemClock::new());
     let SessionStorage { store, believed } = session_store::select_storage(options);
     let mut config = HubConfig::new(
@@ -56,7 +68,7 @@ fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> 
         Arc::new(local.clone()),
         Arc::new(DiskProbe),
     );
-    config.rules = Arc::new(FileRules::new(options));
+    config.rules = rules;
     config.protected = rules::protected_paths(options);
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
@@ -136,9 +148,13 @@ impl ServerRuntime {
             .thread_name("harn-worker")
             .enable_all()
             .build()?;
-        let local = local_host();
+        let rules = Arc::new(FileRules::new(options));
+        let local = local_host(options, &rules);
+        if options.sandbox != SandboxMode::Off {
+            sandbox::protect_own_memory();
+        }
         Ok(Self {
-            hub: assemble(agent, options, local.clone()),
+            hub: assemble(agent, options, local.clone(), rules),
             local,
             workers: runtime.handle().clone(),
             runtime: Some(runtime),
@@ -224,6 +240,7 @@ mod tests {
                     args: vec!["-c".to_owned(), "echo here; exec sleep 600".to_owned()],
                     cwd,
                     output_limit: 1024,
+                    confinement: None,
                 };
                 let exit = local
                     .run(&"s".into(), spec, &mut FirstOutputSink(started))

@@ -39,7 +39,7 @@ pub use builtin::{
 };
 pub use catalogue::Catalogue;
 pub use grep::{GrepLine, GrepResult};
-pub use local::LocalHost;
+pub use local::{LocalHost, LocalSandboxConfig};
 pub use mcp::SessionMcpServers;
 pub use mcp_settings::{McpDeadlines, McpSettings};
 pub use probe::DiskProbe;

@@ -95,6 +95,7 @@ mod tests {
     async fn every_server_is_given_up_with_the_reason() {
         let servers = SessionMcpServers::new(McpSettings {
             host: LocalHost::new(),
+            session: "s".into(),
             cwd: ".".into(),
             env: Arc::default(),
             deadlines: McpDeadlines::default(),

@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use harn_model::SessionId;
+
 use crate::LocalHost;
 
 /// The environment in which the servers of a session run.
@@ -9,6 +11,8 @@ use crate::LocalHost;
 pub struct McpSettings {
     /// The host that owns their processes: its `end_all` ends them too.
     pub host: LocalHost,
+    /// The session that they belong to.
+    pub session: SessionId,
     /// Their working directory, and the root that they receive.
     pub cwd: PathBuf,
     /// Their variables, besides those of their own settings.

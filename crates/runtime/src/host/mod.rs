@@ -23,18 +23,21 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    HostError,
+    CommandConfinement, HostError,
     permission::{CallPermit, ProposedCall, judge, judge_read, locate},
     session::{SharedSession, lock},
     turn::TurnPipe,
 };
 
 /// The client's operation that runs commands.
-const EXEC: &str = "process.exec";
+pub(crate) const EXEC: &str = "process.exec";
+
+/// The most bytes that this machine retains of a command's standard output, and of its error output.
+const EXEC_OUTPUT: usize = 1024 * 1024;
 
 pub use deadlines::{HostDeadlines, answer_within};
 pub(crate) use port::quote_line;
-pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
+pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, HostSandbox, NoHost};
 
 /// Decides which files may be read. Reads the disk if there are rules: call it only where blocking is allowed.
 #[derive(Clone)]
@@ -229,13 +232,27 @@ impl Host {
     /// Runs the command that the call declared to its end; see [`HostPort::run`].
     pub async fn run(
         &self,
-        spec: CommandSpec,
+        mut spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
         self.check_turn_running()?;
         self.permit.check_run(&self.acting, &spec)?;
+        spec.confinement = self.permit.confinement().cloned();
         let host = self.pick(|o| o.terminal).await?;
         host.run(self.client_session(), spec, sink).await
+    }
+
+    /// Returns the limits in which the command of the call runs; none if the call runs no command, the client runs it,
+    /// or no sandbox confines it.
+    pub fn confinement(&self) -> Option<&CommandConfinement> {
+        self.permit.confinement()
+    }
+
+    /// Returns how this machine confines commands.
+    pub async fn local_sandbox(&self) -> HostSandbox {
+        let local = self.acting.config.local_host.clone();
+        let asked = tokio::task::spawn_blocking(move || local.sandbox());
+        asked.await.unwrap_or_default()
     }
 
     /// Runs the declared command with the client's operation `process.exec`, for clients that have no
@@ -297,20 +314,23 @@ impl Host {
             }
             this.permit.check_call(&operation, &args)?;
             let host = this.pick(|o| o.tools).await?;
-            let args = match operation == EXEC && !host.offers().tools {
-                true => this.local_exec_args(args)?,
-                false => args,
-            };
+            if operation == EXEC && !host.offers().tools {
+                return this.exec_here(&*host, args).await;
+            }
             host.host_call(this.client_session(), &operation, args)
                 .await
         }
     }
 
-    /// Returns the arguments of `process.exec` for this machine: with a permitted directory, and without
-    /// variables, which could change the effect of the command after it was judged.
-    fn local_exec_args(&self, args: Value) -> Result<Value, HostError> {
+    /// Performs `process.exec` on this machine: in a permitted directory, and without variables, which could change the
+    /// effect of the command after it was judged.
+    async fn exec_here(&self, host: &dyn HostPort, mut args: Value) -> Result<Value, HostError> {
         let misfit = |error| HostError::Failed(format!("the arguments of {EXEC}: {error}"));
-        let mut exec: ProcessExec = serde_json::from_value(args).map_err(misfit)?;
+        // They are in the permit already.
+        if let Value::Object(members) = &mut args {
+            members.retain(|name, _| name != "network" && name != "sandbox");
+        }
+        let exec: ProcessExec = serde_json::from_value(args).map_err(misfit)?;
         if !exec.env.is_empty() {
             let why = "rules do not judge `env`; put variables into the command, as in `env NAME=value program`";
             return Err(HostError::Denied(format!("{EXEC}: {why}")));
@@ -320,8 +340,27 @@ impl Host {
             None => self.acting.cwd.to_path_buf(),
         };
         self.permit.check_cwd(&self.acting, &cwd)?;
-        exec.cwd = Some(cwd.display().to_string());
-        serde_json::to_value(exec).map_err(misfit)
+        let spec = match exec.command {
+            // The rules interpret a line in the same way.
+            ExecCommand::Line(line) => CommandSpec::shell(line, cwd, EXEC_OUTPUT),
+            ExecCommand::Argv(words) => {
+                let mut words = words.into_iter();
+                let none =
+                    || HostError::Failed(format!("the arguments of {EXEC}: expected a program"));
+                CommandSpec {
+                    program: words.next().ok_or_else(none)?,
+                    args: words.collect(),
+                    ..CommandSpec::shell("", cwd, EXEC_OUTPUT)
+                }
+            }
+        };
+        let spec = CommandSpec {
+            confinement: self.permit.confinement().cloned(),
+            ..spec
+        };
+        let limit = exec.timeout_ms.map(Duration::from_millis);
+        let exit = host.exec(self.client_session(), spec, limit).await?;
+        serde_json::to_value(exit).map_err(|error| HostError::Failed(error.to_string()))
     }
 
     /// Calls a read-only operation without a tool call: one of [`Host::INQUIRIES`], on the client, or on this machine

@@ -1,16 +1,17 @@
 //! The port for files, commands and tools, which a front-end implements for its client and the `tools` crate
 //! for this machine.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use async_trait::async_trait;
 use harn_model::{
-    HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
+    HostCapabilities, HostSkill, HostTool, ProcessExit, SessionId, SkillCandidate,
+    SkillMatchRequest, SkillRef,
 };
 use harn_policy::RootedPath;
 use serde_json::Value;
 
-use crate::HostError;
+use crate::{CommandConfinement, HostError};
 
 /// The operations that a host offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub struct HostOffers {
     pub same_machine: bool,
 }
 
+/// The sandbox in which a host runs commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSandbox {
+    /// The layers that work on this system, by name; empty if nothing confines a command.
+    pub layers: Vec<String>,
+    /// What is missing, each in a sentence; empty if the sandbox is complete or off.
+    pub gaps: Vec<String>,
+    /// Whether a command must not run without the whole sandbox.
+    pub required: bool,
+}
+
 /// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandSpec {
@@ -38,6 +50,9 @@ pub struct CommandSpec {
     pub cwd: PathBuf,
     /// How many bytes of its output are retained, counted from the end.
     pub output_limit: usize,
+    /// The limits in which this machine runs it. The runtime sets them when it runs the command of a call, whatever an
+    /// agent put here.
+    pub confinement: Option<CommandConfinement>,
 }
 
 impl CommandSpec {
@@ -48,6 +63,7 @@ impl CommandSpec {
             args: vec!["-c".to_owned(), line.into()],
             cwd: cwd.into(),
             output_limit,
+            confinement: None,
         }
     }
 
@@ -145,6 +161,22 @@ pub trait HostPort: Send + Sync + 'static {
     ) -> Result<CommandExit, HostError> {
         let _ = (session, spec, sink);
         Err(HostError::Unsupported("running commands"))
+    }
+
+    /// Runs a command to its end or its time limit, with standard output and error separate.
+    async fn exec(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+        limit: Option<Duration>,
+    ) -> Result<ProcessExit, HostError> {
+        let _ = (session, spec, limit);
+        Err(HostError::Unsupported("running commands"))
+    }
+
+    /// Returns how it confines commands; by default not at all. May block when it is called first.
+    fn sandbox(&self) -> HostSandbox {
+        HostSandbox::default()
     }
 
     /// Calls a tool of the host.

@@ -7,12 +7,15 @@ use harn_model::{
     RuleSource,
 };
 use harn_policy::{
-    CommandFindings, LocatedPath, PolicyCall, PolicyError, grant_for_call,
+    CommandFindings, LocatedPath, Policy, PolicyCall, PolicyError, grant_for_call,
     shell::{self, LineDoubt, ShellLine},
     visible_line,
 };
 
-use super::{CallPermit, DeclaredCommand, ProposedCall, guarded_roots, locate};
+use super::{
+    CallPermit, CommandConfinement, DeclaredCommand, ProposedCall, confine_command, guarded_roots,
+    locate,
+};
 use crate::session::SharedSession;
 
 pub(crate) struct CallJudgement {
@@ -148,7 +151,11 @@ fn judge_located(
         grants: &grants,
         ..call
     };
-    let receipt = policy.decide(&call);
+    let mut receipt = policy.decide(&call);
+    let confinement = match act.is_local_command(shared) {
+        true => confine(shared, &call, &policy, &mut receipt),
+        false => None,
+    };
     let grant = match receipt.action {
         PolicyAction::Ask => grant_for_call(&call, GrantEffect::Allow),
         PolicyAction::Allow | PolicyAction::Deny => None,
@@ -168,10 +175,38 @@ fn judge_located(
     CallJudgement {
         receipt,
         grant,
-        permit: CallPermit::for_call(tool, input, writes, paths, command),
+        permit: CallPermit::for_call(tool, input, writes, paths, command, confinement),
         locations,
         shown,
         writes,
+    }
+}
+
+/// Returns the confinement of a command that runs on this machine, and records it. Denies the call if the sandbox
+/// is required and cannot confine it.
+fn confine(
+    shared: &SharedSession,
+    call: &PolicyCall<'_>,
+    policy: &Policy,
+    receipt: &mut PolicyDecision,
+) -> Option<CommandConfinement> {
+    if receipt.action == PolicyAction::Deny {
+        return None;
+    }
+    let sandbox = shared.config.local_host.sandbox();
+    let (mode, access, roots) = (call.mode, call.access(), shared.roots());
+    match confine_command(receipt, mode, access, &roots, policy.sandbox(), &sandbox) {
+        Ok(confinement) => {
+            let record = |it: &CommandConfinement| it.record(&sandbox.layers);
+            receipt.confinement = confinement.as_ref().map(record);
+            confinement
+        }
+        Err(reason) => {
+            receipt.action = PolicyAction::Deny;
+            receipt.reason = reason;
+            receipt.matched_rule = None;
+            None
+        }
     }
 }
 

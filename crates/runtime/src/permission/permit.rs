@@ -9,7 +9,7 @@ use std::{
 use harn_policy::{LocatedPath, PathScope, RootedPath};
 use serde_json::Value;
 
-use super::locate;
+use super::{CommandConfinement, locate};
 use crate::{CommandSpec, HostError, session::SharedSession};
 
 /// The permission of a call.
@@ -26,6 +26,8 @@ struct PermittedCall {
     writes: bool,
     paths: Vec<LocatedPath>,
     command: Option<String>,
+    /// The limits of its command on this machine; none outside of a sandbox.
+    confinement: Option<CommandConfinement>,
     /// Whether its command has run or its tool was called, which is allowed once.
     used: AtomicBool,
     over: AtomicBool,
@@ -39,6 +41,7 @@ impl CallPermit {
         writes: bool,
         paths: Vec<LocatedPath>,
         command: Option<String>,
+        confinement: Option<CommandConfinement>,
     ) -> Self {
         Self {
             granted: Some(PermittedCall {
@@ -47,6 +50,7 @@ impl CallPermit {
                 writes,
                 paths,
                 command,
+                confinement,
                 used: AtomicBool::new(false),
                 over: AtomicBool::new(false),
             }),
@@ -138,6 +142,11 @@ impl CallPermit {
     pub(crate) fn declares_command(&self) -> bool {
         let granted = self.active_call();
         granted.is_some_and(|granted| granted.command.is_some())
+    }
+
+    /// Returns the limits of the call's command on this machine.
+    pub(crate) fn confinement(&self) -> Option<&CommandConfinement> {
+        self.granted.as_ref()?.confinement.as_ref()
     }
 
     /// Refuses a tool call unless name and arguments are those of the call, and it was not made yet.

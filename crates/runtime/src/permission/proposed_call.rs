@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use harn_model::{SideEffectLevel, ToolAnnotations, ToolCall, ToolKind};
-use harn_policy::{quote_words, visible_line, visible_lines};
+use harn_policy::{CommandAccess, quote_words, visible_line, visible_lines};
 use serde_json::Value;
 
-use crate::host::quote_line;
+use crate::{
+    host::{EXEC, quote_line},
+    session::{SharedSession, lock},
+};
 
 /// The command that a call declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) struct ProposedCall {
     pub(crate) input: Value,
     /// Paths it declares in addition to those in its arguments.
     pub(crate) declared: Vec<String>,
+    /// Whether the client runs its command, which is then not confined.
+    pub(crate) by_client: bool,
 }
 
 impl From<&ToolCall> for ProposedCall {
@@ -34,6 +39,7 @@ impl From<&ToolCall> for ProposedCall {
             annotations: None,
             input: call.raw_input.clone(),
             declared: Vec::new(),
+            by_client: false,
         }
     }
 }
@@ -47,6 +53,7 @@ impl ProposedCall {
             annotations: None,
             input: Value::Null,
             declared: Vec::new(),
+            by_client: false,
         }
     }
 
@@ -118,9 +125,43 @@ impl ProposedCall {
         })
     }
 
+    /// Whether it runs a command on this machine rather than on the client.
+    pub(crate) fn is_local_command(&self, session: &SharedSession) -> bool {
+        let offers = || lock(&session.root().host).offers();
+        let by_client = || {
+            let offers = offers();
+            self.by_client || offers.terminal || (self.tool == EXEC && offers.tools)
+        };
+        self.command().is_some() && !by_client()
+    }
+
+    /// Returns the access that its command requests, in words for a person.
+    fn shown_access(&self) -> Option<&'static str> {
+        self.command()?;
+        CommandAccess::from_arguments(&self.input).describe()
+    }
+
+    /// Returns the title of a call that runs a line, with the access that it requests: a person must not miss it.
+    pub(crate) fn command_title(&self, line: &str) -> String {
+        match self.shown_access() {
+            Some(access) => format!("{line} ({access})"),
+            None => line.to_owned(),
+        }
+    }
+
+    /// Returns the command for display, with the access that it requests on a line of its own.
+    pub(crate) fn shown_command(&self) -> Option<String> {
+        let mut shown = self.shown_line()?;
+        if let Some(access) = self.shown_access() {
+            shown.push_str("\n# ");
+            shown.push_str(access);
+        }
+        Some(shown)
+    }
+
     /// Returns the command for display: words quoted, and no characters that hide or reorder text. An
     /// unreadable command is shown as JSON.
-    pub(crate) fn shown_command(&self) -> Option<String> {
+    fn shown_line(&self) -> Option<String> {
         let command = self.input.get("command").filter(|_| self.runs_commands())?;
         let words = |words: &Vec<Value>| -> Option<Vec<String>> {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
@@ -166,7 +207,19 @@ mod tests {
             annotations: None,
             input,
             declared: Vec::new(),
+            by_client: false,
         }
+    }
+
+    #[test]
+    fn access_beyond_the_sandbox_is_shown_with_the_command() {
+        let mut act = proposed_call(json!({"command": "ls", "network": true}));
+        act.kind = Some(ToolKind::Execute);
+        let shown = act.shown_command();
+        assert_eq!(shown.as_deref(), Some("ls\n# with network access"));
+        act.input = json!({"command": ["ls"], "sandbox": false, "network": true});
+        let shown = act.shown_command();
+        assert_eq!(shown.as_deref(), Some("ls\n# outside the sandbox"));
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub struct ToolBuilder {
     call: ToolCall,
     annotations: Option<ToolAnnotations>,
     declared: Vec<String>,
+    by_client: bool,
 }
 
 impl ToolBuilder {
@@ -46,6 +47,7 @@ impl ToolBuilder {
             call: ToolCall::new(id, name),
             annotations: None,
             declared: Vec::new(),
+            by_client: false,
         }
     }
 
@@ -93,8 +95,17 @@ impl ToolBuilder {
         if self.call.raw_input.is_null() {
             self.call.raw_input = serde_json::json!({ "command": line });
         }
-        self.call.title.get_or_insert_with(|| line.to_owned());
-        self.kind(ToolKind::Execute)
+        let mut this = self.kind(ToolKind::Execute);
+        if this.call.title.is_none() {
+            this.call.title = Some(this.proposed_call().command_title(line));
+        }
+        this
+    }
+
+    /// States that the client runs the command of this call, although it has no terminal: the command is not confined.
+    pub fn by_client(mut self) -> Self {
+        self.by_client = true;
+        self
     }
 
     /// Adds a location to show.
@@ -171,6 +182,7 @@ impl ToolBuilder {
         ProposedCall {
             annotations: self.annotations.clone(),
             declared: self.declared.clone(),
+            by_client: self.by_client,
             ..ProposedCall::from(&self.call)
         }
     }
@@ -316,7 +328,7 @@ impl ToolHandle {
     /// Returns the title of a call whose arguments were replaced, because the announced title describes the old ones.
     fn title_from_arguments(&self, act: &ProposedCall) -> String {
         match act.command() {
-            Some(DeclaredCommand::Line(line)) => line.into_owned(),
+            Some(DeclaredCommand::Line(line)) => act.command_title(&line),
             Some(DeclaredCommand::Unreadable) | None => {
                 let paths = act.paths().join(" ");
                 format!("{} {paths}", self.tool).trim_end().to_owned()

@@ -24,7 +24,7 @@ use super::{
     skills::SkillsArgs,
     trust::TrustArgs,
 };
-use crate::options::ASK_TIMEOUT;
+use crate::{SandboxMode, options::ASK_TIMEOUT};
 
 /// Serves an agent to editors and other hosts over the Agent Client Protocol and three others, and to browsers
 #[derive(Debug, Parser)]
@@ -350,6 +350,10 @@ pub(super) struct PermissionArgs {
     /// Rules in TOML, in addition to the user's and the workspace's; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Vec<PathBuf>,
+    /// Whether commands run in the sandbox: auto as far as this system provides it, require only if it provides all of
+    /// it, off never; see docs/sandbox.md
+    #[arg(long, value_name = "off|auto|require", default_value = "auto", value_parser = parse_sandbox)]
+    pub(super) sandbox: SandboxMode,
     /// How long a question waits for an answer, such as 90s, 30m or 2h
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = parse_ask_timeout)]
     pub(super) ask_timeout: Duration,
@@ -360,6 +364,7 @@ impl Default for PermissionArgs {
         Self {
             mode: None,
             policy: Vec::new(),
+            sandbox: SandboxMode::default(),
             ask_timeout: ASK_TIMEOUT,
         }
     }
@@ -369,6 +374,13 @@ fn parse_mode(word: &str) -> Result<SessionMode, String> {
     SessionMode::from_id(word).ok_or_else(|| {
         let ids = SessionMode::ALL.map(SessionMode::id).join(", ");
         format!("known modes: {ids}")
+    })
+}
+
+fn parse_sandbox(word: &str) -> Result<SandboxMode, String> {
+    SandboxMode::from_id(word).ok_or_else(|| {
+        let ids = SandboxMode::ALL.map(SandboxMode::id).join(", ");
+        format!("known values: {ids}")
     })
 }
 

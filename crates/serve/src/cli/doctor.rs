@@ -16,7 +16,7 @@ use crate::{
     ServeOptions, TerminalAuth, default_config_dir, net,
     options::read_env_var,
     rules::{self, GrantStore},
-    session_store,
+    sandbox, session_store,
     trust::WorkspaceTrustStore,
 };
 
@@ -71,6 +71,7 @@ pub(super) fn run(options: &ServeOptions) -> Result<ExitCode> {
     findings.push(("grants", grants.into()));
     findings.push(("trust", check_trust(state_dir)));
     findings.push(("token", check_tokens(state_dir)));
+    findings.push(("sandbox", check_sandbox(options)));
     findings.push(("shell", check_shell(&path)));
     findings.push(("git", check_git(&path)));
     let row = |(what, finding): &(&'static str, DoctorFinding)| {
@@ -188,6 +189,24 @@ fn check_tokens(state_dir: &Path) -> DoctorFinding {
         Ok(Some(count)) => DoctorFinding::Sound(format!("{shown}, {count} tokens")),
         Ok(None) => DoctorFinding::Sound("none; created when a server listens".to_owned()),
         Err(error) => DoctorFinding::Wrong(format!("{error:#}")),
+    }
+}
+
+/// Lists the layers of the sandbox that work here, and what is missing.
+fn check_sandbox(options: &ServeOptions) -> DoctorFinding {
+    let helper = match sandbox::find_helper(options) {
+        Ok(helper) => helper,
+        Err(reason) => return DoctorFinding::Wrong(reason),
+    };
+    let support = helper.probe();
+    let layers: Vec<_> = support.layers.iter().map(|layer| layer.name()).collect();
+    let found = match layers.is_empty() {
+        true => "none: commands run without one".to_owned(),
+        false => layers.join(", "),
+    };
+    match support.gaps.is_empty() {
+        true => DoctorFinding::Sound(found),
+        false => DoctorFinding::Note(format!("{found}; {}", support.gaps.join("; "))),
     }
 }
 

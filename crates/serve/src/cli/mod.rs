@@ -52,6 +52,7 @@ use crate::{
 /// Parses the command line and runs the command.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::dispatch_sandbox_helper();
     let args = parse_args();
     let done = logging::start(&args.log).and_then(|()| dispatch(args.command));
     done.unwrap_or_else(|error| {
@@ -182,6 +183,7 @@ fn load(serve: AgentArgs) -> Result<(Arc<dyn Agent>, ServeOptions)> {
         policy_files: resolve_policy_files(permissions.policy)?,
         config_dir: default_config_dir(),
         mode: permissions.mode.unwrap_or_default(),
+        sandbox: permissions.sandbox,
         ask_timeout: permissions.ask_timeout,
         host_call_timeout: chosen_host_call_timeout().map_err(as_command_line_error)?,
         skills: skill_places(check_skill_folders(serve.tools.skill_dir)?),

@@ -70,6 +70,12 @@ pub struct ListenOptions {
 }
 
 impl ListenOptions {
+    /// Hides the private key from commands.
+    pub(crate) fn hide_secrets(&self, options: &mut ServeOptions) {
+        let key = self.tls.as_ref().map(|(_, key)| std::path::absolute(key));
+        options.hidden_paths.extend(key.and_then(Result::ok));
+    }
+
     /// Listens on this address, with the token of the state directory.
     pub fn new(address: impl Into<String>) -> Self {
         Self {
@@ -81,7 +87,13 @@ impl ListenOptions {
 
 /// Serves an agent to clients with a token, until a signal requests the end, which takes at most a second.
 /// Prints the address to stderr. Starts its own runtime: do not call it from async code.
-pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOptions) -> Result<()> {
+pub fn listen(
+    agent: Arc<dyn Agent>,
+    mut options: ServeOptions,
+    listen: ListenOptions,
+) -> Result<()> {
+    crate::dispatch_sandbox_helper();
+    listen.hide_secrets(&mut options);
     ensure!(
         tokio::runtime::Handle::try_current().is_err(),
         "listen starts a runtime of its own; call it outside of async code",

@@ -28,6 +28,7 @@ pub use threads::{threads_stdio, threads_stdio_with};
 /// settled and every child process has ended, all within a second. From the call on, everything that prints to
 /// stdout prints to stderr. Starts its own runtime: do not call it from async code.
 pub fn acp_stdio(agent: impl Agent) -> Result<()> {
+    crate::dispatch_sandbox_helper();
     acp_stdio_with(Arc::new(agent), default_options()?)
 }
 
@@ -58,6 +59,7 @@ fn serve_acp(
     options: ServeOptions,
     listen: Option<ListenOptions>,
 ) -> Result<()> {
+    crate::dispatch_sandbox_helper();
     ensure_outside_async("acp_stdio")?;
     let config = AcpConfig {
         on_this_machine: true,

@@ -53,9 +53,12 @@ pub(super) struct StdioServer {
 impl StdioServer {
     pub(super) fn open(
         agent: Arc<dyn Agent>,
-        options: ServeOptions,
+        mut options: ServeOptions,
         listen: Option<ListenOptions>,
     ) -> Result<Self> {
+        if let Some(listen) = &listen {
+            listen.hide_secrets(&mut options);
+        }
         let stdout = stdout::move_aside().context("replacing stdout")?;
         limits::raise_open_files();
         let workshop = ServerRuntime::open(agent, &options)?;

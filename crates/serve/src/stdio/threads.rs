@@ -34,12 +34,14 @@ use crate::{ServeOptions, session_store};
 /// Starts and ends as [`acp_stdio`](crate::acp_stdio) does, except that requests from before the end of stdin
 /// are answered first, for at most five seconds.
 pub fn threads_stdio(agent: impl Agent) -> Result<()> {
+    crate::dispatch_sandbox_helper();
     threads_stdio_with(Arc::new(agent), default_options()?)
 }
 
 /// Serves as [`threads_stdio`] does, with options: threads work in [`ServeOptions::directory`], and are stored
 /// in its folder `.harness` unless [`ServeOptions::sessions_dir`] is set.
 pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: ServeOptions) -> Result<()> {
+    crate::dispatch_sandbox_helper();
     let directory = options.work_dir()?;
     let own = || directory.join(session_store::OF_WORKSPACE);
     options.sessions_dir.get_or_insert_with(own);

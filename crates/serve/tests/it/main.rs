@@ -37,6 +37,8 @@ mod permissions_page;
 mod profiles;
 #[cfg(feature = "terminal")]
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 #[cfg(unix)]
 mod shutdown;
 #[cfg(unix)]

@@ -19,15 +19,18 @@ fn start_with_running_child(state: &TempDir, work: &TempDir) -> (Agent, Pid) {
     while agent.asked.is_empty() {
         agent.next();
     }
-    let child = read_pid(&work.path().join("pid"));
+    let child = read_pid(&work.path().join("pid"), agent.pid());
     assert!(is_alive(child));
     (agent, child)
 }
 
-fn read_pid(file: &Path) -> Pid {
+/// Reads the id that a command of `server` wrote, which is that of its sandbox.
+fn read_pid(file: &Path, server: u32) -> Pid {
     for _ in 0..3000 {
         if let Ok(text) = fs::read_to_string(file) {
-            return Pid::from_raw(text.trim().parse().unwrap()).unwrap();
+            let inner = text.trim().parse().unwrap();
+            let outer = harn_testkit::outer_pid(server, inner);
+            return Pid::from_raw(outer.try_into().unwrap()).unwrap();
         }
         thread::sleep(Duration::from_millis(10));
     }

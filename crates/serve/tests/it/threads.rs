@@ -451,7 +451,7 @@ fn end_leaves_no_child_processes() {
         let request = &asked.last().unwrap()["params"]["requestId"];
         let answer = json!({"requestId": request, "decision": "once"});
         agent.request("approval.respond", answer);
-        let child = read_pid(&world.work().join("pid"));
+        let child = read_pid(&world.work().join("pid"), agent.pid());
         assert!(is_alive(child));
         match signal {
             Some(signal) => {
@@ -471,10 +471,13 @@ fn end_leaves_no_child_processes() {
     }
 }
 
-fn read_pid(file: &Path) -> Pid {
+/// Reads the id that a command of `server` wrote, which is that of its sandbox.
+fn read_pid(file: &Path, server: u32) -> Pid {
     for _ in 0..3000 {
         if let Ok(text) = fs::read_to_string(file) {
-            return Pid::from_raw(text.trim().parse().unwrap()).unwrap();
+            let inner = text.trim().parse().unwrap();
+            let outer = harn_testkit::outer_pid(server, inner);
+            return Pid::from_raw(outer.try_into().unwrap()).unwrap();
         }
         thread::sleep(Duration::from_millis(10));
     }

@@ -49,6 +49,10 @@ pub(super) fn description_and_schema(builtin: BuiltinTool) -> (&'static str, Val
                         command::MAX_TIMEOUT_MS,
                         "Milliseconds after which it and every process it started is ended; 120000 by default",
                     ),
+                    "network": {"type": "boolean", "description":
+                        "Whether it needs the network, which it does not have otherwise; a person is asked first"},
+                    "sandbox": {"type": "boolean", "description":
+                        "False to run it outside the sandbox, if it failed there; a person is asked first"},
                 }),
             ),
         ),

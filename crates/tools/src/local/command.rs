@@ -1,8 +1,10 @@
 //! Runs commands on this machine.
 
 use std::{
+    ffi::OsString,
     io::{self, PipeReader, PipeWriter},
     os::fd::OwnedFd,
+    path::PathBuf,
     pin::pin,
     process::Stdio,
     time::Duration,
@@ -11,6 +13,7 @@ use std::{
 use futures::future::{FusedFuture as _, FutureExt as _, join_all};
 use harn_model::ProcessExit;
 use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError};
+use harn_sandbox::{HelperCommand, SETUP_FAILED};
 use rustix::process::{Signal, WaitIdStatus};
 use tokio::{
     io::AsyncReadExt,
@@ -20,6 +23,7 @@ use tokio::{
 use super::{
     group::{ProcessGroup, ProcessGroups},
     output::{OutputTail, TextDecoder},
+    sandbox::check_program,
 };
 
 /// How long the output may stay open after the command has ended: a child process may have left the group and never
@@ -29,17 +33,83 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// The variable with the token of network clients.
 pub(crate) const SECRET: &str = "HARN_SERVE_TOKEN";
 
+/// A command and the command line that starts it.
+pub(super) struct CommandStart {
+    spec: CommandSpec,
+    program: PathBuf,
+    args: Vec<OsString>,
+    is_wrapped: bool,
+}
+
+impl CommandStart {
+    /// Starts the command itself.
+    pub(super) fn plain(spec: CommandSpec) -> Self {
+        Self {
+            program: PathBuf::from(&spec.program),
+            args: spec.args.iter().map(OsString::from).collect(),
+            is_wrapped: false,
+            spec,
+        }
+    }
+
+    /// Starts the helper that runs the command in the sandbox.
+    pub(super) fn wrapped(spec: CommandSpec, helper: HelperCommand) -> Self {
+        Self {
+            spec,
+            program: helper.program,
+            args: helper.args,
+            is_wrapped: true,
+        }
+    }
+
+    /// Returns the reason if the helper could not build the sandbox: the command has not run then.
+    fn sandbox_failure(&self, status: Option<&WaitIdStatus>, output: &str) -> Option<HostError> {
+        let code = status?.exit_status()?;
+        let last = output.lines().next_back()?;
+        let reason = last.strip_prefix("sandbox: ")?;
+        (self.is_wrapped && code == i32::from(SETUP_FAILED)).then(|| {
+            HostError::Failed(format!(
+                "{}: the sandbox could not be set up, and the command did not run: {reason}",
+                self.spec.program
+            ))
+        })
+    }
+}
+
+/// Returns an error if the program cannot be started; the helper would report it only in the output.
+pub(super) fn check(spec: &CommandSpec) -> Result<(), HostError> {
+    check_cwd(spec)?;
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the command inherits this search path"
+    )]
+    let path = std::env::var_os("PATH");
+    check_program(&spec.program, &spec.cwd, path.as_deref())
+        .map_err(|error| HostError::Failed(format!("{}: {error}", spec.program)))
+}
+
+fn check_cwd(spec: &CommandSpec) -> Result<(), HostError> {
+    if !spec.cwd.is_dir() {
+        let cwd = spec.cwd.display();
+        return Err(HostError::Failed(format!(
+            "{cwd}: the working directory does not exist"
+        )));
+    }
+    Ok(())
+}
+
 /// Runs a command to its end, with stdout and stderr in one output. Ends the processes that it left running in its
 /// group.
 pub(super) async fn run(
     groups: &ProcessGroups,
-    spec: CommandSpec,
+    start: CommandStart,
     sink: &mut dyn CommandSink,
 ) -> Result<CommandExit, HostError> {
+    let spec = &start.spec;
     let failed = |error: io::Error| HostError::Failed(format!("{}: {error}", spec.program));
     // One pipe for both, so that lines arrive in the order they were printed.
     let (reader, writer) = io::pipe().map_err(failed)?;
-    let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
+    let group = spawn(groups, &start, writer.try_clone().map_err(failed)?, writer)?;
     let output = OutputReader::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
     let mut outputs = [output];
     let status = wait_for_exit(group, &mut outputs, None)
@@ -47,6 +117,9 @@ pub(super) async fn run(
         .map_err(failed)?;
     let [output] = outputs;
     let (output, truncated) = output.finish();
+    if let Some(error) = start.sandbox_failure(status.as_ref(), &output) {
+        return Err(error);
+    }
     Ok(CommandExit {
         code: status.as_ref().and_then(WaitIdStatus::exit_status),
         signal: signal_name(status.as_ref()),
@@ -58,19 +131,23 @@ pub(super) async fn run(
 /// Runs a command to its end or its time limit, with standard output and error separate.
 pub(super) async fn exec(
     groups: &ProcessGroups,
-    spec: CommandSpec,
+    start: CommandStart,
     limit: Option<Duration>,
 ) -> Result<ProcessExit, HostError> {
+    let spec = &start.spec;
     let failed = |error: io::Error| HostError::Failed(format!("{}: {error}", spec.program));
     let (out_reader, out_writer) = io::pipe().map_err(failed)?;
     let (err_reader, err_writer) = io::pipe().map_err(failed)?;
-    let group = start(groups, &spec, out_writer, err_writer)?;
+    let group = spawn(groups, &start, out_writer, err_writer)?;
     let output = |reader| OutputReader::new(reader, spec.output_limit, None).map_err(failed);
     let mut outputs = [output(out_reader)?, output(err_reader)?];
     let status = wait_for_exit(group, &mut outputs, limit)
         .await
         .map_err(failed)?;
     let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(OutputReader::finish);
+    if let Some(error) = start.sandbox_failure(status.as_ref(), &stderr) {
+        return Err(error);
+    }
     Ok(ProcessExit {
         exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
         signal: signal_name(status.as_ref()),
@@ -117,21 +194,17 @@ pub(crate) async fn sleep_until_limit(limit: Option<Duration>) {
 }
 
 /// Starts a command with these pipes as its outputs.
-fn start(
+fn spawn(
     groups: &ProcessGroups,
-    spec: &CommandSpec,
+    start: &CommandStart,
     stdout: PipeWriter,
     stderr: PipeWriter,
 ) -> Result<ProcessGroup, HostError> {
-    if !spec.cwd.is_dir() {
-        let cwd = spec.cwd.display();
-        return Err(HostError::Failed(format!(
-            "{cwd}: the working directory does not exist"
-        )));
-    }
-    let mut command = Command::new(&spec.program);
+    let spec = &start.spec;
+    check_cwd(spec)?;
+    let mut command = Command::new(&start.program);
     command
-        .args(&spec.args)
+        .args(&start.args)
         .current_dir(&spec.cwd)
         // A command must not see the clients' token.
         .env_remove(SECRET)

@@ -20,6 +20,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
+use super::spawner;
 use crate::lock::lock;
 
 /// The time between the request to end a group and its kill.
@@ -46,7 +47,7 @@ impl ProcessGroups {
         if live.closed {
             return Err(io::Error::other("this process is shutting down"));
         }
-        let child = command.spawn()?;
+        let child = spawner::spawn(command)?;
         let id = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let id = id.ok_or_else(|| io::Error::other("the command has no process id"))?;
         live.ids.insert(id);

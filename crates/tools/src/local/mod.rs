@@ -8,22 +8,27 @@ mod files;
 mod group;
 pub(crate) mod output;
 mod process;
+mod sandbox;
+mod spawner;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use harn_model::SessionId;
+use harn_model::{ProcessExit, SessionId};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, HostSandbox, RootedPath,
 };
 use serde_json::Value;
 
+use command::CommandStart;
 use group::ProcessGroups;
+use sandbox::LocalSandbox;
 
 use crate::shells::{LocalShells, ShellWorld};
 
+pub use sandbox::LocalSandboxConfig;
 #[cfg(feature = "mcp")]
-pub(crate) use {command::SECRET, group::ProcessGroup};
+pub(crate) use {command::SECRET, group::ProcessGroup, sandbox::check_program};
 
 /// Files, commands and shells of this machine. Clones share the running commands and the shells that sessions
 /// chose.
@@ -31,6 +36,7 @@ pub(crate) use {command::SECRET, group::ProcessGroup};
 pub struct LocalHost {
     groups: ProcessGroups,
     shells: LocalShells,
+    sandbox: Option<Arc<LocalSandbox>>,
 }
 
 impl LocalHost {
@@ -48,6 +54,20 @@ impl LocalHost {
         }
     }
 
+    /// Returns the same host with a sandbox for its commands and servers.
+    #[must_use]
+    pub fn with_sandbox(self, config: LocalSandboxConfig) -> Self {
+        Self {
+            sandbox: Some(Arc::new(LocalSandbox::new(config))),
+            ..self
+        }
+    }
+
+    /// Returns its sandbox, if it has one.
+    pub(crate) fn local_sandbox(&self) -> Option<&Arc<LocalSandbox>> {
+        self.sandbox.as_ref()
+    }
+
     pub(crate) fn shells(&self) -> &LocalShells {
         &self.shells
     }
@@ -62,6 +82,34 @@ impl LocalHost {
     /// does not wait, and may be called from a panic hook.
     pub fn end_all(&self) {
         self.groups.end_all();
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.end_all();
+        }
+    }
+}
+
+impl LocalHost {
+    /// Returns how a command starts: through the helper of the sandbox if it is confined.
+    async fn prepare(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+    ) -> Result<CommandStart, HostError> {
+        let (sandbox, session) = (self.sandbox.clone(), session.clone());
+        run_blocking(move || match (&sandbox, &spec.confinement) {
+            (Some(sandbox), Some(limits)) => {
+                command::check(&spec)?;
+                let wrapped = sandbox.wrap_command(&session, limits, &spec.program, &spec.args)?;
+                Ok(CommandStart::wrapped(spec, wrapped))
+            }
+            // A caller that sets limits must not get a command without any.
+            (None, Some(_)) => {
+                let why = "the command needs a sandbox, and this host has none";
+                Err(HostError::Denied(why.to_owned()))
+            }
+            (_, None) => Ok(CommandStart::plain(spec)),
+        })
+        .await
     }
 }
 
@@ -94,11 +142,27 @@ impl HostPort for LocalHost {
 
     async fn run(
         &self,
-        _: &SessionId,
+        session: &SessionId,
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
     ) -> Result<CommandExit, HostError> {
-        command::run(&self.groups, spec, sink).await
+        let start = self.prepare(session, spec).await?;
+        command::run(&self.groups, start, sink).await
+    }
+
+    async fn exec(
+        &self,
+        session: &SessionId,
+        spec: CommandSpec,
+        limit: Option<Duration>,
+    ) -> Result<ProcessExit, HostError> {
+        let start = self.prepare(session, spec).await?;
+        command::exec(&self.groups, start, limit).await
+    }
+
+    fn sandbox(&self) -> HostSandbox {
+        let sandbox = self.sandbox.as_ref();
+        sandbox.map_or_else(HostSandbox::default, |sandbox| sandbox.describe())
     }
 
     async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {

@@ -1,17 +1,12 @@
-//! The operations `process.*` of this machine, for sessions whose client has no bridge.
+//! The operations `process.*` of this machine about shells, for sessions whose client has no bridge.
 
-use std::time::Duration;
-
-use harn_model::{ExecCommand, ProcessExec, SessionId, SetDefaultShell, ShellCommand};
-use harn_runtime::{CommandSpec, HostError};
+use harn_model::{SessionId, SetDefaultShell, ShellCommand};
+use harn_runtime::HostError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{LocalHost, command, run_blocking};
+use super::{LocalHost, run_blocking};
 use crate::shells::ShellError;
-
-/// The most bytes retained of a command's standard output, and of its error output.
-const KEPT: usize = 1024 * 1024;
 
 /// The arguments of operations that take none.
 #[derive(Deserialize)]
@@ -62,30 +57,8 @@ pub(super) async fn call(
             })
             .await
         }
-        "process.exec" => exec(host, parse_args(operation, args)?).await,
         _ => Err(HostError::Unsupported("that operation")),
     }
-}
-
-/// Runs a command in its `cwd`. The caller checks permission and directory.
-async fn exec(host: &LocalHost, exec: ProcessExec) -> Result<Value, HostError> {
-    let needed = |what: &str| HostError::Failed(format!("the arguments of process.exec: {what}"));
-    let cwd = exec.cwd.ok_or_else(|| needed("missing field `cwd`"))?;
-    let spec = match exec.command {
-        // The rules interpret a line in the same way.
-        ExecCommand::Line(line) => CommandSpec::shell(line, cwd, KEPT),
-        ExecCommand::Argv(words) => {
-            let mut words = words.into_iter();
-            CommandSpec {
-                program: words.next().ok_or_else(|| needed("expected a program"))?,
-                args: words.collect(),
-                cwd: cwd.into(),
-                output_limit: KEPT,
-            }
-        }
-    };
-    let limit = exec.timeout_ms.map(Duration::from_millis);
-    to_json(command::exec(&host.groups, spec, limit).await?)
 }
 
 fn to_host_error(error: ShellError) -> HostError {

@@ -40,7 +40,7 @@ impl McpDialer for McpSettings {
         match &spec.transport {
             McpTransport::Stdio { command, args, env } => {
                 let what = (command.as_str(), args.as_slice(), env.as_slice());
-                let (lines, process) = stdio::start(self, &spec.name, what, secrets)?;
+                let (lines, process) = stdio::start(self, &spec.name, what, secrets).await?;
                 Ok((McpWire::Lines(lines), Some(process)))
             }
             McpTransport::Http { url, headers } => Ok((http_wire(url, headers, secrets)?, None)),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    ffi::OsStr,
     io,
     os::fd::OwnedFd,
     sync::{Arc, Mutex},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use harn_model::Secret;
+use harn_sandbox::HelperCommand;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
@@ -22,7 +24,7 @@ use super::{
     redact::{Secrets, one_line},
 };
 use crate::{
-    local::{ProcessGroup, SECRET},
+    local::{ProcessGroup, SECRET, check_program},
     lock::lock,
 };
 
@@ -42,7 +44,7 @@ pub(super) struct McpProcess {
     listener: AbortOnDropHandle<()>,
 }
 
-pub(super) fn start(
+pub(super) async fn start(
     settings: &McpSettings,
     name: &str,
     (program, args, env): (&str, &[String], &[(String, Secret)]),
@@ -52,20 +54,23 @@ pub(super) fn start(
         let cwd = settings.cwd.display().to_string();
         return Err(McpConnectionError::NoDirectory(cwd));
     }
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => McpConnectionError::NotFound(program.to_owned()),
-        io::ErrorKind::PermissionDenied => McpConnectionError::NotAllowed(program.to_owned()),
-        _ => McpConnectionError::NotStarted {
-            program: program.to_owned(),
-            error: error.to_string(),
-        },
-    };
+    let failed = |error: io::Error| start_error(program, &error);
     let (stdin, to) = io::pipe().map_err(failed)?;
     let (from, stdout) = io::pipe().map_err(failed)?;
     let (log, stderr) = io::pipe().map_err(failed)?;
-    let mut command = Command::new(program);
+    let mut command = match confine(settings, (program, args), env).await? {
+        Some(helper) => {
+            let mut command = Command::new(helper.program);
+            command.args(helper.args);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.args(args);
+            command
+        }
+    };
     command
-        .args(args)
         .current_dir(&settings.cwd)
         .env_clear()
         .envs(settings.env.iter().map(|(key, value)| (key, value)))
@@ -93,6 +98,51 @@ pub(super) fn start(
         listener: AbortOnDropHandle::new(listener),
     };
     Ok((lines, process))
+}
+
+/// Returns the command line that runs a server in the sandbox; none if servers run without one.
+async fn confine(
+    settings: &McpSettings,
+    (program, args): (&str, &[String]),
+    env: &[(String, Secret)],
+) -> Result<Option<HelperCommand>, McpConnectionError> {
+    let Some(sandbox) = settings.host.local_sandbox() else {
+        return Ok(None);
+    };
+    // The system would report it only to the helper.
+    let given = env.iter().rev().find(|(name, _)| name == "PATH");
+    let given = given.map(|(_, path)| OsStr::new(path.reveal()));
+    let mut inherited = settings.env.iter().filter(|(name, _)| name == "PATH");
+    let path = given.or_else(|| inherited.next().map(|(_, path)| path.as_os_str()));
+    check_program(program, &settings.cwd, path).map_err(|error| start_error(program, &error))?;
+    let (sandbox, session, cwd) = (
+        sandbox.clone(),
+        settings.session.clone(),
+        settings.cwd.clone(),
+    );
+    let (name, args) = (program.to_owned(), args.to_vec());
+    // It reads the rules and the disk.
+    let wrapped =
+        tokio::task::spawn_blocking(move || sandbox.wrap_server(&session, &cwd, &name, &args));
+    let wrapped = match wrapped.await {
+        Ok(wrapped) => wrapped.map_err(|error| error.to_string()),
+        Err(_) => Err("this process is shutting down".to_owned()),
+    };
+    wrapped.map_err(|error| McpConnectionError::NotStarted {
+        program: program.to_owned(),
+        error,
+    })
+}
+
+fn start_error(program: &str, error: &io::Error) -> McpConnectionError {
+    match error.kind() {
+        io::ErrorKind::NotFound => McpConnectionError::NotFound(program.to_owned()),
+        io::ErrorKind::PermissionDenied => McpConnectionError::NotAllowed(program.to_owned()),
+        _ => McpConnectionError::NotStarted {
+            program: program.to_owned(),
+            error: error.to_string(),
+        },
+    }
 }
 
 impl McpProcess {

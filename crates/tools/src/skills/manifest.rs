@@ -14,7 +14,9 @@ use toml::{
 use super::{
     card::{SkillLayer, check_id},
     decode::read_server,
+    disk::ReadBoundary,
     problem::{ProblemSeverity, SkillProblem},
+    search_paths::MANIFEST,
 };
 use crate::trust::ContentHash;
 
@@ -116,6 +118,19 @@ impl Manifest {
         });
         (manifest, reader.problems)
     }
+}
+
+/// Returns the folders of skills that the manifest in a directory names and that are inside of it. A folder that
+/// contains the whole directory is none of them.
+pub(crate) fn named_skill_folders(directory: &Path) -> Vec<PathBuf> {
+    let path = directory.join(MANIFEST);
+    let boundary = ReadBoundary::open_root(directory);
+    let Ok(Some((text, _))) = boundary.and_then(|boundary| boundary.read(&path)) else {
+        return Vec::new();
+    };
+    let (manifest, _) = Manifest::read(&text, &path, directory);
+    let folders = manifest.sources.into_iter().map(|source| source.folder);
+    folders.filter(|folder| folder != directory).collect()
 }
 
 struct ManifestReader<'t> {

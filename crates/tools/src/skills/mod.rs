@@ -25,6 +25,7 @@ mod watcher;
 pub use card::{Skill, SkillCard, SkillHook, SkillLayer, SkillOrigin};
 pub use error::SkillError;
 pub use library::{SkillLibrary, SkillRefresh, SkillText, WorkspaceSkills};
+pub(crate) use manifest::named_skill_folders;
 pub use problem::{ProblemSeverity, SkillProblem};
 pub use registry::{ShadowedSkill, SkillRegistry};
 pub use search_paths::{SkillPlaces, workspace_root};

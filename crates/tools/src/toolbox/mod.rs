@@ -69,7 +69,7 @@ struct ToolboxState {
 impl Toolbox {
     /// Creates the toolbox of a session that is being opened. Must be called in a runtime.
     pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Arc<Self> {
-        let servers = Arc::new(ServerPart::new(&config, &session.cwd));
+        let servers = Arc::new(ServerPart::new(&config, &session.session, &session.cwd));
         let skills = config.skills.as_ref().map(|library| {
             let skills = library.workspace(&session.cwd);
             let (trust, workspace) = (config.trust.clone(), skills.clone());
@@ -102,7 +102,7 @@ impl Toolbox {
             files: None,
             link: EquipmentLink::none(),
         };
-        let servers = Arc::new(ServerPart::new(&config, &nobody.cwd));
+        let servers = Arc::new(ServerPart::new(&config, &nobody.session, &nobody.cwd));
         Arc::new(Self::assemble(config, nobody, servers, None))
     }
 
@@ -339,6 +339,9 @@ impl Equipment for Toolbox {
             skills.close();
         }
         self.servers.all.close();
+        if let Some(sandbox) = self.config.local.local_sandbox() {
+            sandbox.end_session(&self.session);
+        }
     }
 }
 

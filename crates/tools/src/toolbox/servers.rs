@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use harn_model::McpServerSpec;
+use harn_model::{McpServerSpec, SessionId};
 use harn_runtime::{AgentError, EquipmentChange, TurnContext};
 
 use super::{Toolbox, ToolboxConfig};
@@ -41,9 +41,10 @@ struct ServerOwners {
 }
 
 impl ServerPart {
-    pub(super) fn new(config: &ToolboxConfig, cwd: &Path) -> Self {
+    pub(super) fn new(config: &ToolboxConfig, session: &SessionId, cwd: &Path) -> Self {
         let settings = McpSettings {
             host: config.local.clone(),
+            session: session.clone(),
             cwd: cwd.to_owned(),
             env: config.inherited.clone(),
             deadlines: config.mcp_deadlines,

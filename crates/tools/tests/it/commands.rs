@@ -53,6 +53,7 @@ fn shell(command: &str) -> CommandSpec {
         args: vec!["-c".to_owned(), command.to_owned()],
         cwd: Path::new("/").to_owned(),
         output_limit: 1024,
+        confinement: None,
     }
 }
 
@@ -174,6 +175,44 @@ async fn end_all_kills_commands_and_rejects_new_ones() {
     let mut sink = Heard::default();
     let late = host.run(&session, shell("true"), &mut sink).await;
     assert!(late.unwrap_err().to_string().contains("shutting down"));
+}
+
+/// The kernel sends the signal for a parent's death when the thread that started a process ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn command_outlives_the_thread_that_started_it() {
+    if harn_testkit::skip_without("setpriv") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let heard = Heard::default();
+    let (mut sink, session) = (heard.clone(), SessionId::new("s"));
+    let spec = CommandSpec {
+        program: "setpriv".to_owned(),
+        args: ["--pdeathsig", "KILL", "sh", "-c"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(["echo $$; until test -e go; do sleep 0.01; done; exit 7".to_owned()])
+            .collect(),
+        cwd: folder.path().to_owned(),
+        output_limit: 1024,
+        confinement: None,
+    };
+    let handle = runtime.handle().clone();
+    let mut run = Box::pin(async move { LocalHost::new().run(&session, spec, &mut sink).await });
+    let run = std::thread::spawn(move || {
+        handle.block_on(async {
+            tokio::select! {
+                exit = &mut run => panic!("it ended: {exit:?}"),
+                _ = heard.wait_for_pids(1) => {}
+            }
+        });
+        run
+    });
+    let run = run.join().unwrap();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    assert_eq!(runtime.block_on(run).unwrap().code, Some(7));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use axum::{
     routing::{any, post},
 };
 use futures::{StreamExt as _, stream};
-use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
+use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret, SessionId};
 use harn_testkit::skip_without;
 use harn_tools::{LocalHost, McpDeadlines, McpSettings, SessionMcpServers};
 use rustix::process::{Pid, test_kill_process};
@@ -27,6 +27,7 @@ fn session_servers(host: &LocalHost, cwd: &Path) -> SessionMcpServers {
     let ours = ours.map(|(key, value)| (key.into(), value.into()));
     SessionMcpServers::new(McpSettings {
         host: host.clone(),
+        session: SessionId::new("s"),
         cwd: cwd.to_owned(),
         env: path.chain(ours).collect(),
         deadlines: McpDeadlines::default(),

@@ -49,6 +49,7 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
         args: vec!["check".to_owned()],
         cwd: cx.cwd().to_owned(),
         output_limit: 1000,
+        confinement: None,
     };
     let mut shown = Shown::default();
     let exit = run.host().run(spec, &mut shown).await?;
@@ -143,6 +144,7 @@ async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
         args: vec!["600".to_owned()],
         cwd: cx.cwd().to_owned(),
         output_limit: 1000,
+        confinement: None,
     };
     let mut shown = Shown::default();
     tokio::select! {

@@ -44,6 +44,12 @@ async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
     let (running, gone) = tokio::sync::oneshot::channel();
     let listener = tokio::task::spawn_blocking(move || watch_fifo(&fifo, running));
     let pids = in_time("the command to run", gone).await??;
+    // The command reports the ids of its sandbox.
+    let server = agent.id().context("the server has ended")?;
+    let pids = pids
+        .into_iter()
+        .map(|pid| harn_testkit::outer_pid(server, pid));
+    let pids: Vec<u32> = pids.collect();
     for pid in &pids {
         ensure!(is_running(*pid), "{pid} of {pids:?} does not run");
     }

@@ -78,6 +78,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Returns its process id.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Starts `harn-serve acp` on a scenario and initializes the connection.
     pub(crate) async fn start(scenario: &Path, state_dir: &Path) -> Result<Self> {
         let mut child = Command::new(binary()?)

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope, EventFamily, GrantScope,
-    HitlOutcome, HitlResponse, MessageEvent, PermissionAsked, PermissionEvent, PermissionRecord,
-    PermissionResolved, QuestionEvent, RecordEvent, RememberedGrant, ReminderChange, ReportEvent,
-    SettingEvent, ShownCall, SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallStatus,
-    ToolCallUpdate, ToolEvent, Transcript, TurnEnded, TurnEvent, TurnOutcome, WakeReason,
-    WorkerEvent, WorkerUpdate, plain_text,
+    ConfinedNetwork, ConfinedWrites, DaemonChange, Decision, DelegationEvent, DeliveryMode,
+    Envelope, EventFamily, GrantScope, HitlOutcome, HitlResponse, MessageEvent, PermissionAsked,
+    PermissionEvent, PermissionRecord, PermissionResolved, PolicyDecision, QuestionEvent,
+    RecordEvent, RememberedGrant, ReminderChange, ReportEvent, SettingEvent, ShownCall,
+    SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallStatus, ToolCallUpdate, ToolEvent,
+    Transcript, TurnEnded, TurnEvent, TurnOutcome, WakeReason, WorkerEvent, WorkerUpdate,
+    plain_text,
 };
 use harn_terminal::{
     paint::{escape_controls, one_line},
@@ -331,7 +332,9 @@ impl TranscriptPrinter {
         let title = call.and_then(|call| call.title.as_deref());
         let what = one_line(title.unwrap_or(&record.tool_name)).into_owned();
         let reason = one_line(&record.reason).into_owned();
-        self.write_mark(&format!("? {what}: {decided} without a question, {reason}"));
+        let limits = describe_confinement(record.policy_decision.as_ref());
+        let mark = format!("? {what}: {decided} without a question, {reason}{limits}");
+        self.write_mark(&mark);
     }
 
     fn write_permission_answer(&mut self, ask: &PermissionAsked, resolved: &PermissionResolved) {
@@ -354,7 +357,11 @@ impl TranscriptPrinter {
             },
             None => String::new(),
         };
-        self.write_mark(&format!("? {what}: {answer}{remembered}"));
+        let limits = match resolved.decision.allows() {
+            true => describe_confinement(ask.policy_decision.as_ref()),
+            false => String::new(),
+        };
+        self.write_mark(&format!("? {what}: {answer}{remembered}{limits}"));
     }
 
     /// Returns a question's text, or its id if the text is not known.
@@ -423,4 +430,21 @@ fn status_word(status: ToolCallStatus) -> &'static str {
         ToolCallStatus::Completed => "done",
         ToolCallStatus::Failed => "failed",
     }
+}
+
+/// Returns the limits of a command in the sandbox, to follow a decision.
+fn describe_confinement(receipt: Option<&PolicyDecision>) -> String {
+    let Some(limits) = receipt.and_then(|receipt| receipt.confinement.as_ref()) else {
+        return String::new();
+    };
+    let writes = match limits.writes {
+        ConfinedWrites::Nothing => "writes nothing",
+        ConfinedWrites::Workspace => "writes the workspace",
+    };
+    let network = match limits.network {
+        ConfinedNetwork::Off => "no network",
+        ConfinedNetwork::Ports => "some ports of the network",
+        ConfinedNetwork::On => "network",
+    };
+    format!("; sandbox: {writes}, {network}")
 }

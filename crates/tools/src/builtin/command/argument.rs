@@ -62,6 +62,7 @@ impl CommandArgument {
                     args: args.to_vec(),
                     cwd: cwd.to_owned(),
                     output_limit,
+                    confinement: None,
                 })
             }
         }

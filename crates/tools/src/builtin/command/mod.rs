@@ -1,8 +1,10 @@
 //! `run_command`: asks for permission, runs the command through the host, shows its output live, and enforces its
 //! time limit.
 
+mod access;
 mod argument;
 mod exec;
+mod hint;
 mod screen;
 
 use std::{pin::pin, time::Duration};
@@ -68,6 +70,12 @@ struct RunInput {
     shell: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
+    /// Whether the command reaches the network; the runtime reads it, as part of the judged arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<bool>,
+    /// Whether the command runs in the sandbox; the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandbox: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -123,10 +131,11 @@ impl BuiltinToolkit {
             let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
             let declared = declared.and_then(|input| input.command.spec(cx, 0));
             let line = declared.map(|spec| spec.line().into_owned());
-            let call = builtin_call(cx, BuiltinTool::RunCommand).input(input);
-            let call = call.command(&line.unwrap_or_default()).ask().await?;
             let offers = cx.host().client_offers();
             let lent = !offers.terminal && offers.tools && self.is_exec_lent();
+            let call = builtin_call(cx, BuiltinTool::RunCommand).input(input);
+            let call = if lent { call.by_client() } else { call };
+            let call = call.command(&line.unwrap_or_default()).ask().await?;
             let by = executor(offers.terminal || lent);
             // The permission answer may have replaced the command.
             let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
@@ -170,7 +179,8 @@ impl BuiltinToolkit {
                 None => CommandCompletion::TimedOut(limit.unwrap_or_default()),
             };
             screen.show_rest(&call).await?;
-            let output = end.to_tool_output(by, &screen);
+            let hint = note_about_sandbox(&call, &by, &end).await;
+            let output = end.to_tool_output(by, &screen, hint);
             let end = end.report(call, output.clone()).await?;
             Ok(CommandRun {
                 command,
@@ -196,22 +206,26 @@ impl BuiltinToolkit {
         Ok(Some(RunInput {
             command,
             shell: None,
-            timeout_ms: given.timeout_ms,
+            ..given
         }))
     }
 }
 
 impl Toolbox {
-    /// Calls `run_command` for a person, without a time limit; the person can cancel it.
+    /// Calls `run_command` for a person, without a time limit; the person can cancel it. `--network` or `--no-sandbox`
+    /// before the line requests more access.
     pub async fn run_command(
         &self,
         cx: &TurnContext,
         line: &str,
     ) -> Result<CommandRun, AgentError> {
+        let (access, line) = access::split(line);
         let input = to_json(RunInput {
             command: CommandArgument::Line(line.to_owned()),
             shell: None,
             timeout_ms: None,
+            network: access.network.then_some(true),
+            sandbox: access.outside.then_some(false),
         });
         self.kit.run(cx, input, None).await
     }
@@ -249,8 +263,9 @@ pub async fn run_for_call(
         None => CommandCompletion::TimedOut(Duration::ZERO),
     };
     screen.show_rest(call).await?;
+    let hint = note_about_sandbox(call, &by, &end).await;
     Ok(CommandResult {
-        output: end.to_tool_output(by, &screen),
+        output: end.to_tool_output(by, &screen, hint),
         failed: end.failure(),
     })
 }
@@ -282,6 +297,18 @@ async fn run_and_show(
     }
 }
 
+/// Returns a note about the sandbox, if this machine ran the command.
+async fn note_about_sandbox(
+    call: &ToolHandle,
+    by: &ToolExecutor,
+    end: &CommandCompletion,
+) -> Option<String> {
+    match *by == ToolExecutor::HarnBuiltin {
+        true => hint::about(call, end).await,
+        false => None,
+    }
+}
+
 enum CommandCompletion {
     Exited(CommandExit),
     TimedOut(Duration),
@@ -302,7 +329,12 @@ impl CommandCompletion {
         }
     }
 
-    fn to_tool_output(&self, by: ToolExecutor, screen: &CommandScreen) -> ToolOutput {
+    fn to_tool_output(
+        &self,
+        by: ToolExecutor,
+        screen: &CommandScreen,
+        hint: Option<String>,
+    ) -> ToolOutput {
         let (exit, reported) = match self {
             Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
             Self::TimedOut(_) => (None, None),
@@ -320,6 +352,9 @@ impl CommandCompletion {
             notes.push_str(&format!("{much}, {bytes} bytes, is in {place}\n\n"));
         }
         notes.push_str(&format!("{}\n", self.describe()));
+        if let Some(hint) = hint {
+            notes.push_str(&format!("\n{hint}\n"));
+        }
         ToolOutput {
             raw: Some(to_json(RunOutput {
                 exit_code: exit.and_then(|exit| exit.code),

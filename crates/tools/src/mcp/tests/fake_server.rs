@@ -170,6 +170,7 @@ pub(super) fn tool_json(name: &str) -> Value {
 pub(super) fn settings(cwd: &Path) -> McpSettings {
     McpSettings {
         host: LocalHost::new(),
+        session: "s".into(),
         cwd: cwd.to_owned(),
         env: std::sync::Arc::default(),
         deadlines: McpDeadlines::default(),
