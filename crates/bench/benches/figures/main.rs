@@ -21,6 +21,7 @@ mod observers;
 mod openharness;
 mod permission;
 mod program;
+mod sandbox;
 mod sessions;
 mod setup;
 mod stalled;
@@ -40,7 +41,7 @@ use table::Table;
 
 type Measure = fn(&Setup, &mut Table) -> Result<()>;
 
-const MEASURES: [(&str, Measure); 15] = [
+const MEASURES: [(&str, Measure); 16] = [
     ("start", start::measure),
     ("throughput", flood::measure),
     ("a client that does not read", stalled::measure),
@@ -50,6 +51,7 @@ const MEASURES: [(&str, Measure); 15] = [
     ("history", history::measure),
     ("ending", ending::measure),
     ("permission", permission::measure),
+    ("sandbox", sandbox::measure),
     ("steering", steering::measure),
     ("tools", tools::measure),
     ("threads", threads::measure),
