@@ -110,3 +110,18 @@ fn first_append_after_opening_looks_at_the_path() {
     fs::remove_dir_all(workspace.state.path().join("threads")).unwrap();
     assert_lost(&mut *opened.log, &word_events(2, 2), "opened");
 }
+
+/// A look costs more than an append, so appends in quick succession share one.
+#[test]
+fn append_looks_at_the_path_every_100_milliseconds() {
+    for (millis, is_found) in [(0, false), (99, false), (100, true), (101, true)] {
+        let workspace = Workspace::new();
+        let mut log = workspace.create();
+        let mut events = word_events(1, 2);
+        log.append(&events[..1]).unwrap();
+        fs::remove_file(workspace.events()).unwrap();
+        events[1].at = events[0].at + millis;
+        let appended = log.append(&events[1..]);
+        assert_eq!(appended.is_err(), is_found, "{millis} ms: {appended:?}");
+    }
+}
