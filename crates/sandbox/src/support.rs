@@ -52,13 +52,34 @@ impl SandboxSupport {
         self.gaps.is_empty() && !self.is_none()
     }
 
-    /// Returns whether there is no sandbox at all.
+    /// Returns whether there is no sandbox at all: no layer limits files.
     pub fn is_none(&self) -> bool {
-        self.layers.is_empty()
+        self.layers.iter().all(|layer| match layer {
+            SandboxLayer::Namespaces | SandboxLayer::Landlock | SandboxLayer::Seatbelt => false,
+            SandboxLayer::Seccomp => true,
+        })
     }
 
     /// Returns whether a layer works here.
     pub fn has(&self, layer: SandboxLayer) -> bool {
         self.layers.contains(&layer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seccomp_alone_is_no_sandbox() {
+        let of = |layers: &[SandboxLayer]| SandboxSupport {
+            layers: layers.to_vec(),
+            gaps: Vec::new(),
+        };
+        assert!(of(&[]).is_none());
+        assert!(of(&[SandboxLayer::Seccomp]).is_none());
+        assert!(!of(&[SandboxLayer::Landlock, SandboxLayer::Seccomp]).is_none());
+        assert!(!of(&[SandboxLayer::Namespaces]).is_none());
+        assert!(!of(&[SandboxLayer::Seatbelt]).is_none());
     }
 }

@@ -82,14 +82,30 @@ pub(crate) fn probe(program: &Path) -> SystemReport {
             return SystemReport::without(reason);
         }
     };
-    let mut layers = Vec::new();
     let mut gaps = Vec::new();
-    let (namespaces, reasons) = try_namespaces(program, &features, &mut gaps);
+    let (namespaces, reason) = try_namespaces(program, &features, &mut gaps);
+    describe(&features, namespaces, &reason, gaps)
+}
+
+/// Returns the report about what the trials found. `reason` states why there are no namespaces.
+fn describe(
+    features: &KernelFeatures,
+    namespaces: Option<NamespaceKind>,
+    reason: &str,
+    mut gaps: Vec<String>,
+) -> SystemReport {
+    if namespaces.is_none() && features.landlock == 0 {
+        return SystemReport::without(format!(
+            "there is no sandbox, because nothing limits files: the kernel lacks Landlock or it is off, and there are no \
+             namespaces ({reason})"
+        ));
+    }
+    let mut layers = Vec::new();
     if namespaces.is_some() {
         layers.push(SandboxLayer::Namespaces);
     } else {
         gaps.push(format!(
-            "namespaces: {reasons}. Commands see the processes of this system and the names in hidden folders, protected \
+            "namespaces: {reason}. Commands see the processes of this system and the names in hidden folders, protected \
              files inside writable folders can be changed, and tool caches, terminals and shared memory are closed"
         ));
     }
@@ -198,4 +214,24 @@ fn run_trial(program: &Path, args: &[&OsStr]) -> Result<String, String> {
     }
     let last = errors.lines().next_back().unwrap_or("no answer");
     Err(last.trim_start_matches("sandbox: ").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_that_does_not_limit_files_has_no_sandbox() {
+        let features = KernelFeatures {
+            landlock: 0,
+            seccomp: true,
+        };
+        let report = describe(&features, None, "denied", Vec::new());
+        assert_eq!(report.support.layers, []);
+        assert!(!report.seccomp);
+        assert!(report.support.gaps[0].ends_with("(denied)"));
+        let report = describe(&features, Some(NamespaceKind::User), "", Vec::new());
+        assert!(report.support.has(SandboxLayer::Seccomp));
+        assert!(!report.support.is_none());
+    }
 }
