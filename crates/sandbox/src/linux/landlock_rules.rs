@@ -88,6 +88,10 @@ fn around(excluded: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut readable = BTreeSet::new();
     for folder in &above {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            // A rule for a link would be one for its target, which may be hidden. A target elsewhere has its own rule.
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                continue;
+            }
             let path = entry.path();
             if !above.contains(path.as_path()) && !excluded.contains(&path) {
                 readable.insert(path);
