@@ -122,23 +122,24 @@ fn children_of(process: u32) -> Vec<u32> {
 /// Restricts this process and becomes the command.
 fn become_command(task: &HelperTask, guard: u32) -> Result<ChildEnd, SetupError> {
     follow_parent(guard, Signal::KILL)?;
-    close_inherited_files(None);
+    close_inherited_files(&[])?;
     let spec = &task.spec;
+    if !spec.landlock {
+        return Err(SetupError("nothing limits files here".to_owned()));
+    }
     let confinement = &spec.confinement;
     let mut writable: Vec<PathBuf> = confinement.writable.iter().filter_map(existing).collect();
     let temporary = confinement.temporary.as_ref().and_then(existing);
     writable.extend(temporary.clone());
     limits::set(confinement.limits)?;
     capabilities::give_up(rustix::process::geteuid().is_root())?;
-    if spec.landlock {
-        let mut unreadable: Vec<PathBuf> = confinement.hidden.iter().filter_map(existing).collect();
-        // Terminals and shared memory of other programs are there.
-        if !writable.iter().any(|path| path.as_os_str() == "/") {
-            unreadable.push("/dev".into());
-        }
-        writable.extend(DEVICES.map(PathBuf::from));
-        landlock_rules::restrict_writes_and_reads(confinement, &writable, &unreadable)?;
+    let mut unreadable: Vec<PathBuf> = confinement.hidden.iter().filter_map(existing).collect();
+    // Terminals and shared memory of other programs are there.
+    if !writable.iter().any(|path| path.as_os_str() == "/") {
+        unreadable.push("/dev".into());
     }
+    writable.extend(DEVICES.map(PathBuf::from));
+    landlock_rules::restrict_writes_and_reads(confinement, &writable, &unreadable)?;
     if spec.seccomp {
         seccomp_filter::install(confinement)?;
     }

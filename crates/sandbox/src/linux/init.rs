@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    io::{PipeWriter, Write as _},
+    io::{PipeReader, PipeWriter, Read as _, Write as _},
     os::fd::{AsRawFd, RawFd},
     path::Path,
     process::{Command, exit},
@@ -25,7 +25,12 @@ use super::{
 };
 use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
 
-pub(super) fn run(task: &HelperTask, mut report: PipeWriter) -> Result<ChildEnd, SetupError> {
+/// Builds the sandbox and runs the command in it; if there is a `readiness`, not before it has a byte.
+pub(super) fn run(
+    task: &HelperTask,
+    mut report: PipeWriter,
+    readiness: Option<PipeReader>,
+) -> Result<ChildEnd, SetupError> {
     // Without handlers, the kernel drops the signals to the first process of a namespace. A command inherits the
     // mask, so nothing is blocked.
     SigSet::all()
@@ -35,7 +40,9 @@ pub(super) fn run(task: &HelperTask, mut report: PipeWriter) -> Result<ChildEnd,
         .map_err(failed("cannot follow the supervisor"))?;
     // The supervisor may have ended before the line above; then the pipe has no reader.
     exit_without_reader(&report);
-    close_inherited_files(Some(&report));
+    let mut kept = vec![report.as_raw_fd()];
+    kept.extend(readiness.as_ref().map(AsRawFd::as_raw_fd));
+    close_inherited_files(&kept)?;
     // The command must not look into this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(failed("cannot protect the helper"))?;
@@ -65,6 +72,11 @@ pub(super) fn run(task: &HelperTask, mut report: PipeWriter) -> Result<ChildEnd,
     if let Some(temporary) = &view.temporary {
         command.env("TMPDIR", temporary);
     }
+    if let Some(mut readiness) = readiness {
+        readiness
+            .read_exact(&mut [0])
+            .map_err(failed("the files of git are not watched"))?;
+    }
     let end = match command.spawn() {
         Ok(child) => {
             supervisor::release_stdio();
@@ -80,19 +92,20 @@ pub(super) fn run(task: &HelperTask, mut report: PipeWriter) -> Result<ChildEnd,
 
 /// Closes the files beyond the standard streams. The program that started the server may have left some open, and an
 /// open folder leads past the mounts.
-pub(super) fn close_inherited_files(kept: Option<&PipeWriter>) {
-    let kept = kept.map(AsRawFd::as_raw_fd);
-    let open = fs::read_dir("/proc/self/fd")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let numbers: Vec<RawFd> = open
-        .filter_map(|file| file.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > 2 && Some(*number) != kept)
-        .collect();
-    for number in numbers {
-        let _ = nix::unistd::close(number);
+pub(super) fn close_inherited_files(kept: &[RawFd]) -> Result<(), SetupError> {
+    const PATH: &str = "/proc/self/fd";
+    let mut numbers: Vec<RawFd> = Vec::new();
+    for file in fs::read_dir(PATH).map_err(failed(PATH))? {
+        let name = file.map_err(failed(PATH))?.file_name();
+        numbers.extend(name.to_str().and_then(|name| name.parse::<RawFd>().ok()));
     }
+    for number in numbers {
+        if number > 2 && !kept.contains(&number) {
+            // The listing itself was open, and is closed already.
+            let _ = nix::unistd::close(number);
+        }
+    }
+    Ok(())
 }
 
 fn exit_without_reader(report: &PipeWriter) {

@@ -3,6 +3,7 @@
 //! With namespaces there are two processes. The *supervisor* is the child of the server and the leader of the process
 //! group; it opens the namespaces and waits. The *init* is its fork and the first process of the PID namespace; it
 //! builds the sandbox, starts the command and reaps. When the init ends, the kernel kills what is left in the namespace.
+//! In a git repository, a third process outside the namespace then removes what a mount cannot prevent.
 //!
 //! Without namespaces, the *guard* takes the place of the supervisor: it adopts orphans and kills them itself. Its fork
 //! restricts itself and becomes the command.
@@ -17,6 +18,7 @@ mod limits;
 mod mount_table;
 mod mounts;
 mod read_only;
+mod redirections;
 mod seccomp_filter;
 mod supervisor;
 mod system_probe;

@@ -14,23 +14,33 @@ use rustix::{
 };
 
 use super::{SetupError, failed};
+use crate::git::read_small;
+
+/// The most bytes of a configuration that are searched.
+const LONGEST_CONFIG: u64 = 65_536;
 
 pub(super) fn protect(paths: &[PathBuf], roots: &[PathBuf]) -> Result<(), SetupError> {
     let mut fixed: Vec<PathBuf> = roots.to_vec();
     let mut sorted: Vec<&PathBuf> = paths.iter().collect();
     sorted.sort();
     for path in sorted {
-        let Some((folder, name)) = path.parent().zip(path.file_name()) else {
+        let Some((named, name)) = path.parent().zip(path.file_name()) else {
             continue;
         };
-        let Ok(folder) = fs::canonicalize(folder) else {
+        let Ok(folder) = fs::canonicalize(named) else {
             continue;
         };
         if !roots.iter().any(|root| folder.starts_with(root)) {
             continue;
         }
+        // The caller names this file in each folder of git. What is in the folder decides nothing, since an earlier
+        // command may have changed it.
+        let is_of_git = paths.contains(&named.join("commondir"));
         let path = folder.join(name);
-        if fs::symlink_metadata(&path).is_err() && !create_empty(&folder, &path) {
+        if is_of_git {
+            fix_folders(&folder, &mut fixed)?;
+        }
+        if fs::symlink_metadata(&path).is_err() && !(is_of_git && create_empty(&folder, &path)) {
             continue;
         }
         let Ok(found) = fs::symlink_metadata(&path) else {
@@ -56,26 +66,26 @@ pub(super) fn protect(paths: &[PathBuf], roots: &[PathBuf]) -> Result<(), SetupE
 
 /// Creates an empty path in a folder of git, if git would run or obey what a command puts there. Returns whether it did.
 fn create_empty(folder: &Path, path: &Path) -> bool {
-    let is_of_git = folder.join("HEAD").exists();
-    if !is_of_git {
-        return false;
-    }
     if path.ends_with("hooks") {
         return fs::create_dir(path).is_ok();
     }
     // The configuration of a work tree lies two folders below that of the repository.
-    let obeyed = ["config", "../../config"].iter().any(|name| {
-        let config = folder.join(name);
-        // A pipe would block.
-        if !fs::metadata(&config).is_ok_and(|it| it.is_file()) {
-            return false;
-        }
-        let text = fs::read(config).unwrap_or_default();
-        String::from_utf8_lossy(&text)
+    let names_it = |config: &str| may_name_worktree_config(&folder.join(config));
+    let is_obeyed = path.ends_with("config")
+        || path.ends_with("config.worktree")
+            && ["config", "../../config"].into_iter().any(names_it);
+    is_obeyed && File::create_new(path).is_ok()
+}
+
+/// Returns whether a configuration makes git read `config.worktree`. One that is too long to search counts.
+fn may_name_worktree_config(config: &Path) -> bool {
+    match read_small(config, LONGEST_CONFIG) {
+        Ok(Some(text)) => String::from_utf8_lossy(&text)
             .to_lowercase()
-            .contains("worktreeconfig")
-    });
-    path.ends_with("config.worktree") && obeyed && File::create_new(path).is_ok()
+            .contains("worktreeconfig"),
+        Ok(None) => true,
+        Err(_) => false,
+    }
 }
 
 /// Mounts the folders from the writable root down to `folder` onto themselves.

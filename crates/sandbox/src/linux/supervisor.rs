@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _},
-    path::PathBuf,
     process::exit,
 };
 
@@ -14,26 +13,33 @@ use rustix::{
 };
 
 use super::{
-    SetupError, child_end::ChildEnd, end, failed, follow_parent, fork, init, wait_for_end,
+    SetupError, child_end::ChildEnd, end, failed, follow_parent, fork, init,
+    redirections::RedirectionRemover, wait_for_end,
 };
 use crate::helper::{HelperTask, NamespaceKind, SETUP_FAILED};
 
 pub(super) fn run(task: &HelperTask, kind: NamespaceKind) -> Result<ChildEnd, SetupError> {
     follow_parent(task.spec.parent, Signal::KILL)?;
+    let mut remover = RedirectionRemover::start(&task.spec.confinement.read_only)?;
     enter_namespaces(kind)?;
     // A change of credentials clears the signal of the parent's death.
     follow_parent(task.spec.parent, Signal::KILL)?;
-    let absent = absent_redirections(&task.spec.confinement.read_only);
     let (mut reader, writer) = io::pipe().map_err(failed("cannot create a pipe"))?;
     let Some(init) = fork()? else {
         drop(reader);
-        exit(end(init::run(task, writer)).into());
+        let readiness = remover.map(RedirectionRemover::into_readiness);
+        exit(end(init::run(task, writer, readiness)).into());
     };
     drop(writer);
+    if let Some(remover) = &mut remover {
+        remover.watch(init)?;
+    }
     // A reader of the command's output must see its end although this process lives on, and so must a writer.
     release_stdio();
     let init_end = wait_for_end(init)?;
-    remove_created(&absent);
+    if let Some(remover) = remover {
+        remover.finish()?;
+    }
     let mut bytes = [0; 2];
     if reader.read_exact(&mut bytes).is_ok() {
         return Ok(ChildEnd::from_bytes(bytes));
@@ -73,21 +79,4 @@ pub(super) fn release_stdio() {
     let _ = dup2_stdin(&null);
     let _ = dup2_stdout(&null);
     let _ = dup2_stderr(&null);
-}
-
-/// Returns the files that redirect git to another configuration and do not exist. A mount cannot keep a command from
-/// creating one, and no program creates one in the folder of a repository.
-fn absent_redirections(read_only: &[PathBuf]) -> Vec<&PathBuf> {
-    let redirects = |path: &&PathBuf| {
-        let git = path.parent();
-        path.ends_with("commondir") && git.is_some_and(|git| git.join("HEAD").exists())
-    };
-    let absent = |path: &&PathBuf| path.symlink_metadata().is_err();
-    read_only.iter().filter(redirects).filter(absent).collect()
-}
-
-fn remove_created(absent: &[&PathBuf]) {
-    for path in absent {
-        let _ = fs::remove_file(path);
-    }
 }

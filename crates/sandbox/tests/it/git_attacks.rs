@@ -1,8 +1,12 @@
 //! A command cannot make git outside the sandbox run its programs.
 
-use std::fs;
+use std::{
+    fs, io::Read as _, os::unix::process::CommandExt as _, path::Path, process::Stdio, sync::mpsc,
+    thread, time::Duration,
+};
 
 use harn_sandbox::protected_git_paths;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
     programs::skip_without,
@@ -84,6 +88,81 @@ fn another_common_folder_does_not_survive_the_command() {
     rig.sh("cp -r .git evil && echo ../evil > .git/commondir")
         .success();
     assert!(!rig.workspace().join(".git/commondir").exists());
+}
+
+#[test]
+fn absence_of_a_head_does_not_end_the_protection() {
+    let Some(mut rig) = repository() else { return };
+    for prepare in [
+        "mv .git/HEAD .git/h",
+        "ln -s missing .git/HEAD",
+        "rm .git/HEAD",
+    ] {
+        rig.sh(prepare).success();
+        rig.confinement.read_only = protected_git_paths(&rig.workspace());
+        rig.sh("rm -rf evil; cp -r .git evil; echo ../evil > .git/commondir")
+            .success();
+        assert!(
+            !rig.workspace().join(".git/commondir").exists(),
+            "{prepare}"
+        );
+        fs::remove_dir_all(rig.workspace().join(".git/hooks")).unwrap();
+        rig.sh("echo x > .git/hooks/pre-commit")
+            .fails_with("Read-only");
+    }
+    rig.sh("mv .git/h .git/HEAD && git status").success();
+}
+
+#[test]
+fn another_common_folder_does_not_survive_a_kill_of_the_group() {
+    let Some(rig) = repository() else { return };
+    let script = "trap '' TERM; echo ../evil > .git/commondir; echo ready; while :; do echo ../evil > .git/commondir; done";
+    let mut command = rig.command("sh", &["-c", script]);
+    let mut child = command
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = child.stdout.as_mut().unwrap();
+    let mut ready = [0; 6];
+    out.read_exact(&mut ready).unwrap();
+    let redirection = rig.workspace().join(".git/commondir");
+    assert!(redirection.exists());
+    let group = Pid::from_child(&child);
+    kill_process_group(group, Signal::KILL).unwrap();
+    child.wait().unwrap();
+    // The removal follows the end of the last process of the command.
+    assert!(is_gone_within(&redirection, Duration::from_secs(20)));
+}
+
+/// Looks at a path until it is gone.
+fn is_gone_within(path: &Path, limit: Duration) -> bool {
+    let (done, gone) = mpsc::sync_channel(1);
+    let path = path.to_owned();
+    thread::spawn(move || {
+        while path.symlink_metadata().is_ok() {
+            thread::yield_now();
+        }
+        done.send(())
+    });
+    gone.recv_timeout(limit).is_ok()
+}
+
+#[test]
+fn present_common_folder_does_not_end_the_protection() {
+    let Some(mut rig) = repository() else { return };
+    rig.sh("cp -r .git evil").success();
+    fs::write(rig.workspace().join(".git/commondir"), "../evil\n").unwrap();
+    rig.confinement.read_only = protected_git_paths(&rig.workspace());
+    for attack in [
+        "echo x >> .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "echo x >> evil/config",
+        "rm .git/commondir",
+    ] {
+        let result = rig.sh(attack);
+        assert!(!result.status.success(), "{attack}: {result:?}");
+    }
 }
 
 #[test]
