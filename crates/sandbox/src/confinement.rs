@@ -32,7 +32,7 @@ pub struct Confinement {
     /// Which network the command may use.
     pub network: NetworkAccess,
     /// Whether the command may connect to Unix sockets of processes outside the sandbox, such as those of Docker,
-    /// an SSH agent or the desktop. Socket pairs inside the sandbox always work.
+    /// an SSH agent or the desktop. Pairs of stream sockets inside the sandbox always work.
     pub unix_sockets: bool,
     /// Limits on resources.
     pub limits: ResourceLimits,

@@ -127,6 +127,13 @@ fn sockets(confinement: &Confinement) -> Result<FilterRules, SetupError> {
         .collect();
     socket.push(rule(&others)?);
     refused.insert(libc::SYS_socket, socket);
+    if !confinement.unix_sockets {
+        // One end of a pair of datagram sockets can send to any path. The kernel takes the raw type for that one.
+        let pair = |kind| rule(&[(KIND, SeccompCmpOp::MaskedEq(KIND_BITS), number(kind))]);
+        let other = rule(&[(FAMILY, SeccompCmpOp::Ne, number(libc::AF_UNIX))])?;
+        let pairs = vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?, other];
+        refused.insert(libc::SYS_socketpair, pairs);
+    }
     Ok(refused)
 }
 

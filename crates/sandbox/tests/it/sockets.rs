@@ -44,6 +44,31 @@ fn no_socket_leads_outside_without_network() {
 }
 
 #[test]
+fn pair_of_datagram_sockets_does_not_lead_outside() {
+    if skip_without_layers() || skip_without("python3") {
+        return;
+    }
+    let mut rig = SandboxRig::new();
+    let outside = rig.path("outside/s");
+    let socket = std::os::unix::net::UnixDatagram::bind(&outside).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let received = || std::iter::from_fn(|| socket.recv(&mut [0; 8]).ok()).count();
+    let script = "
+import socket
+for kind in [1, 5, 2, 3]:
+    try:
+        a, b = socket.socketpair(1, kind)
+        print(kind, end=' ')
+        a.sendto(b'out', '../outside/s')
+    except OSError: pass";
+    assert_eq!(rig.python(script).success(), "1 5");
+    assert_eq!(received(), 0);
+    rig.confinement.unix_sockets = true;
+    assert_eq!(rig.python(script).success(), "1 5 2 3");
+    assert_eq!(received(), 2);
+}
+
+#[test]
 fn ports_limit_tcp_and_leave_no_other_protocol() {
     if skip_without_layers() || skip_without("python3") {
         return;
