@@ -82,8 +82,9 @@ pub(super) fn build(
     }
     let own = |root: &&PathBuf| Some(*root) != temporary.as_ref();
     let mut visible: Vec<&Path> = roots.iter().filter(own).map(PathBuf::as_path).collect();
-    visible.extend([cwd, program]);
-    replace_temporary(temporary, &visible, &mut view)?;
+    visible.push(program);
+    let in_use = [&visible[..], &[cwd]].concat();
+    replace_temporary(temporary, &in_use, &mut view)?;
     let protected: Vec<PathBuf> = confinement
         .read_only
         .iter()
@@ -135,12 +136,18 @@ fn replace_temporary(
         return Ok(());
     };
     let mut seen = None;
-    for place in TEMPORARY.map(Path::new) {
-        let is_free = !in_use.iter().any(|path| path.starts_with(place));
-        if is_free && place.is_dir() {
-            mount_bind_recursive(&own, place).map_err(failed(place.display()))?;
-            view.writable.push(place.to_owned());
-            seen = Some(place.to_owned());
+    for place in TEMPORARY.map(PathBuf::from) {
+        // One of them may be a link to the other.
+        let Some(real) = existing(&place) else {
+            continue;
+        };
+        let is_free = !in_use.iter().any(|path| path.starts_with(&real));
+        if is_free && real.is_dir() {
+            // The first place may cover the original path.
+            let source = seen.as_ref().unwrap_or(&own);
+            mount_bind_recursive(source, &real).map_err(failed(place.display()))?;
+            view.writable.push(real);
+            seen = Some(place);
         }
     }
     view.temporary = Some(seen.unwrap_or(own));
