@@ -70,7 +70,7 @@ impl CommandResult {
         self.out.trim_end().to_owned()
     }
 
-    /// Asserts that the command failed and said this.
+    /// Asserts that the command failed and printed this.
     #[track_caller]
     pub(crate) fn fails_with(self, text: &str) {
         assert!(!self.status.success(), "{self:?}");
