@@ -4,13 +4,14 @@ use std::{
     ffi::OsStr,
     fs,
     io::{self, Read, Write as _},
+    os::fd::AsFd,
     path::Path,
-    process::{Command, Stdio, id},
+    process::{Child, Command, Stdio, id},
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::geteuid,
+    process::{Pid, PidfdFlags, geteuid, pidfd_open},
 };
 use serde::{Deserialize, Serialize};
 
@@ -191,34 +192,54 @@ fn run_trial(program: &Path, args: &[&OsStr]) -> Result<String, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    let (mut answer, mut errors) = (String::new(), String::new());
-    let out = child.stdout.take();
-    let is_complete = out.is_some_and(|mut out| {
-        let mut ready = [PollFd::new(&out, PollFlags::IN)];
-        let in_time = poll(&mut ready, Some(&LIMIT)).is_ok_and(|count| count > 0);
-        in_time
-            && Read::by_ref(&mut out)
-                .take(4096)
-                .read_to_string(&mut answer)
-                .is_ok()
-    });
-    if !is_complete {
+    // A process that has ended in time wrote less than a pipe has room for.
+    let has_ended = ends_in_time(&child);
+    if !has_ended {
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| error.to_string())?;
-    if let Some(err) = child.stderr.take() {
-        let _ = err.take(4096).read_to_string(&mut errors);
-    }
-    if status.success() && is_complete {
+    let answer = child.stdout.take().map(read_present).unwrap_or_default();
+    let errors = child.stderr.take().map(read_present).unwrap_or_default();
+    if status.success() && !answer.is_empty() {
         return Ok(answer);
     }
     let last = errors.lines().next_back().unwrap_or("no answer");
     Err(last.trim_start_matches("sandbox: ").to_owned())
 }
 
+/// Returns whether a process ends within the limit.
+fn ends_in_time(child: &Child) -> bool {
+    let Ok(process) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
+        return false;
+    };
+    let mut end = [PollFd::new(&process, PollFlags::IN)];
+    poll(&mut end, Some(&LIMIT)).is_ok_and(|count| count > 0)
+}
+
+/// Reads what is in a pipe, and does not wait for more: another process may still hold its other end.
+fn read_present(mut pipe: impl Read + AsFd) -> String {
+    let mut bytes = vec![0; 4096];
+    let mut ready = [PollFd::new(&pipe, PollFlags::IN)];
+    let is_ready = poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0);
+    let length = is_ready.then(|| pipe.read(&mut bytes).ok()).flatten();
+    bytes.truncate(length.unwrap_or_default());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trial_that_prints_and_does_not_end_is_killed() {
+        let script = "echo first; exec sleep 1000";
+        let result = run_trial("sh".as_ref(), &["-c".as_ref(), script.as_ref()]);
+        assert_eq!(result, Err("no answer".to_owned()));
+        // A process that outlives the trial does not delay the answer.
+        let script = "sleep 20 & echo answer";
+        let result = run_trial("sh".as_ref(), &["-c".as_ref(), script.as_ref()]);
+        assert_eq!(result, Ok("answer\n".to_owned()));
+    }
 
     #[test]
     fn system_that_does_not_limit_files_has_no_sandbox() {
