@@ -15,11 +15,12 @@ pub struct Confinement {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<PathBuf>,
     /// Files and folders inside writable ones that the command may not change. Neither they nor the folders between
-    /// them and the writable one can be renamed or removed.
+    /// them and the writable one can be renamed or removed. Of a link directly in a writable folder, only the target is
+    /// protected: a command can replace the link. Without namespaces, nothing inside a writable folder is protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<PathBuf>,
-    /// Files and folders that appear empty. A writable path, the temporary directory or an overlay inside a hidden
-    /// folder stays visible.
+    /// Files and folders that appear empty. A writable path, the temporary directory, an overlay or the program of the
+    /// command inside a hidden folder stays visible. The working directory does not, and the command does not start then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<PathBuf>,
     /// The command's own temporary directory, writable. The command sees it as `/tmp` and `/var/tmp` where the system
@@ -66,10 +67,10 @@ pub enum NetworkAccess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourceLimits {
-    /// The most processes and threads.
+    /// The most processes and threads. It does not apply to root. Without namespaces, all processes of the user count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
-    /// The most memory of one process, in bytes of address space.
+    /// The most memory that one process may write to, in bytes (`RLIMIT_DATA`). Address space alone does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }

@@ -141,7 +141,8 @@ pub(crate) enum NamespaceKind {
     User,
 }
 
-/// What the server asks of the helper. The helper does all of it or does not start the command.
+/// What the server asks of the helper. The helper enforces all of it that the probe found possible, or does not start
+/// the command.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HelperSpec {
     /// The process of the server.
