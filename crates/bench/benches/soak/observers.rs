@@ -45,10 +45,10 @@ pub(crate) fn run(plan: &SoakPlan, table: &mut Table) -> Result<()> {
 async fn watch(plan: &SoakPlan, table: &mut Table) -> Result<()> {
     let server = Arc::new(Server::start(plan)?);
     let counts = Arc::new(Counts::default());
-    let mut driver = server.connect("driver").await?;
     let mut drivers = JoinSet::new();
     let mut observers = JoinSet::new();
     for number in 0..SESSIONS {
+        let mut driver = server.connect("driver").await?;
         let id = driver.ask("session/new", server.params(None)).await?["sessionId"].take();
         let session: Arc<str> = id.as_str().context("a session without an id")?.into();
         for place in 0..OBSERVERS / SESSIONS {
@@ -56,7 +56,7 @@ async fn watch(plan: &SoakPlan, table: &mut Table) -> Result<()> {
             let observer = observe(server.clone(), session.clone(), counts.clone(), seed);
             observers.spawn(observer);
         }
-        drivers.spawn(drive(server.clone(), session, counts.clone()));
+        drivers.spawn(drive(driver, session, counts.clone()));
     }
     let begun = Instant::now();
     let (mut early, mut late) = (0, 0);
@@ -83,7 +83,6 @@ async fn watch(plan: &SoakPlan, table: &mut Table) -> Result<()> {
     }
     drivers.abort_all();
     while drivers.join_next().await.is_some() {}
-    drop(driver);
     sleep(Duration::from_secs(3)).await;
     let after = server.memory()?.resident;
     let name = |what: &str| format!("{what}, {OBSERVERS} observers");
@@ -95,7 +94,7 @@ async fn watch(plan: &SoakPlan, table: &mut Table) -> Result<()> {
             "connections",
             counts.connections.load(Ordering::Relaxed) as f64,
         )),
-        bar: Bar::Told,
+        bar: Bar::RatioAtLeast(1.0),
     });
     table.add(&Figure {
         name: name("nothing lost or swapped"),
@@ -122,17 +121,21 @@ async fn watch(plan: &SoakPlan, table: &mut Table) -> Result<()> {
 }
 
 /// Prompts a session again and again.
-async fn drive(server: Arc<Server>, session: Arc<str>, counts: Arc<Counts>) -> Result<()> {
-    let mut link = server.connect("driver").await?;
-    link.ask("session/resume", server.params(Some(&session)))
-        .await?;
+async fn drive(mut link: Link, session: Arc<str>, counts: Arc<Counts>) -> Result<()> {
     while !counts.ends.load(Ordering::Relaxed) {
         let id = link
             .send("session/prompt", prompt(&session, "slow"))
             .await?;
         let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
         // A turn takes longer than the patience of `ask`.
-        while !link.next().await?.starts_with(head.as_bytes()) {}
+        loop {
+            let line = link.next().await?;
+            if line.starts_with(head.as_bytes()) {
+                let ended = line.windows(8).any(|it| it == b"end_turn");
+                ensure!(ended, "a turn was rejected");
+                break;
+            }
+        }
     }
     Ok(())
 }
