@@ -6,7 +6,8 @@
 use std::{
     fs,
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
-    path::PathBuf,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
     process::exit,
 };
 
@@ -28,11 +29,11 @@ pub(super) struct RedirectionRemover {
 }
 
 impl RedirectionRemover {
-    /// Starts the process if one of these paths could redirect git and does not exist. It must not be in the PID
-    /// namespace of the command.
+    /// Starts the process if a file at one of these paths would redirect git. It must not be in the PID namespace of
+    /// the command.
     pub(super) fn start(read_only: &[PathBuf]) -> Result<Option<Self>, SetupError> {
-        let absent = absent_redirections(read_only);
-        if absent.is_empty() {
+        let files = RedirectionFile::find_all(read_only);
+        if files.is_empty() {
             return Ok(None);
         }
         let pipe = || io::pipe().map_err(failed("cannot create a pipe"));
@@ -47,7 +48,7 @@ impl RedirectionRemover {
         }
         drop((init, readiness));
         exit(i32::from(
-            remove_after_init(numbers, ready, &absent).is_none(),
+            remove_after_init(numbers, ready, &files).is_none(),
         ));
     }
 
@@ -74,7 +75,7 @@ impl RedirectionRemover {
 fn remove_after_init(
     mut numbers: PipeReader,
     mut ready: PipeWriter,
-    absent: &[PathBuf],
+    files: &[RedirectionFile],
 ) -> Option<()> {
     setpgid(None, None).ok()?;
     release_stdio();
@@ -90,19 +91,46 @@ fn remove_after_init(
             break;
         }
     }
-    for path in absent {
-        if fs::remove_file(path).is_err() {
-            let _ = fs::remove_dir(path);
-        }
-    }
+    files.iter().for_each(RedirectionFile::remove_new);
     Some(())
 }
 
-/// Returns the files that redirect git and do not exist, in folders that do.
-fn absent_redirections(read_only: &[PathBuf]) -> Vec<PathBuf> {
-    let named = read_only.iter().filter(|path| path.ends_with("commondir"));
-    let real =
-        named.filter_map(|path| Some(fs::canonicalize(path.parent()?).ok()?.join("commondir")));
-    real.filter(|path| path.symlink_metadata().is_err())
-        .collect()
+/// A file that redirects git.
+struct RedirectionFile {
+    path: PathBuf,
+    /// What told it from others before the command started; nothing if it did not exist.
+    before: Option<FileIdentity>,
+}
+
+/// The device, the number and the last change of a file. A number is used again for a new file.
+type FileIdentity = (u64, u64, i64, i64);
+
+impl RedirectionFile {
+    /// Returns the files in folders that exist.
+    fn find_all(read_only: &[PathBuf]) -> Vec<Self> {
+        let named = read_only.iter().filter(|path| path.ends_with("commondir"));
+        let real = named.filter_map(|path| {
+            let folder = fs::canonicalize(path.parent()?).ok()?;
+            let path = folder.join("commondir");
+            let before = identity(&path);
+            // One of a work tree belongs to git, which may create it again.
+            let is_of_git = before.is_some() && folder.parent()?.ends_with("worktrees");
+            (!is_of_git).then_some(Self { path, before })
+        });
+        real.collect()
+    }
+
+    /// Removes the file if it is another one than before. One that was there may be that of another command, which
+    /// removes it; then a command could create it again.
+    fn remove_new(&self) {
+        let now = identity(&self.path);
+        if now.is_some() && now != self.before && fs::remove_file(&self.path).is_err() {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let found = path.symlink_metadata().ok()?;
+    Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }

@@ -149,6 +149,33 @@ fn is_gone_within(path: &Path, limit: Duration) -> bool {
 }
 
 #[test]
+fn another_common_folder_of_two_commands_does_not_survive_both() {
+    let Some(rig) = repository() else { return };
+    let start = |script: &str| {
+        let mut command = rig.command("sh", &["-c", script]);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        let mut ready = [0; 6];
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut ready)
+            .unwrap();
+        child
+    };
+    let mut first = start("echo ../evil > .git/commondir; echo ready; cat");
+    let mut second = start("echo ready; cat; echo ../evil > .git/commondir && echo created");
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    let redirection = rig.workspace().join(".git/commondir");
+    assert!(!redirection.exists());
+    drop(second.stdin.take());
+    assert!(second.wait().unwrap().success());
+    assert!(!redirection.exists());
+}
+
+#[test]
 fn present_common_folder_does_not_end_the_protection() {
     let Some(mut rig) = repository() else { return };
     rig.sh("cp -r .git evil").success();
