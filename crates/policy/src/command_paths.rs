@@ -3,7 +3,9 @@
 
 use std::{borrow::Cow, ffi::OsStr};
 
-use crate::path::{is_configuration_name, is_protected_name, normalise_text};
+use crate::path::{
+    is_configuration_name, is_protected_name, may_match_configuration, normalise_text,
+};
 
 /// Returns a word and the parts of it that may be paths: the value of a flag (`--file=x`, `-fx`), a file in
 /// a revision or on a host (`HEAD:x`), a file whose contents are the argument (`@x`).
@@ -43,11 +45,14 @@ pub(crate) fn find_protected<'a>(word: &'a str, workspace: &str) -> Option<&'a s
     })
 }
 
-/// Returns the part of a word that names a file whose content decides what the server runs.
+/// Returns the part of a word that names a file whose content decides what the server runs, also by a pattern: some
+/// programs expand it themselves.
 pub(crate) fn find_configuration(word: &str) -> Option<&str> {
     path_candidates(word).find(|part| {
         let mut names = part.split('/');
+        let last = part.trim_end_matches('/').rsplit('/').next();
         names.any(|name| is_configuration_name(OsStr::new(name)))
+            || last.is_some_and(may_match_configuration)
     })
 }
 

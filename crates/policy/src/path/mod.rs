@@ -20,8 +20,8 @@ use follow::{FollowedPath, ProbeCache};
 use protected::ResolvedRoots;
 
 pub(crate) use links::LinkSearch;
-pub(crate) use protected::is_configuration_name;
 pub use protected::is_protected_name;
+pub(crate) use protected::{is_configuration_name, may_match_configuration};
 
 /// Reads one name on a disk at a time.
 pub trait PathProbe: Send + Sync {

@@ -46,6 +46,44 @@ pub(crate) fn is_configuration_name(name: &OsStr) -> bool {
     })
 }
 
+/// Whether a pattern with wildcards may match the manifest's name. One of wildcards only, such as `*`, names no file.
+pub(crate) fn may_match_configuration(pattern: &str) -> bool {
+    // The places in the name up to which the pattern so far may match: a bit for each.
+    let mut reached = 1_u32;
+    let (mut is_wild, mut is_literal) = (false, false);
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let closed = match c {
+            // The first sign belongs to the class, also a `]`.
+            '[' => rest
+                .char_indices()
+                .skip(1 + usize::from(rest.starts_with(['!', '^'])))
+                .find(|(_, c)| *c == ']')
+                .map(|(at, _)| at + 1),
+            '{' => rest.find('}').map(|at| at + 1),
+            _ => None,
+        };
+        let begins = reached & reached.wrapping_neg();
+        reached = match (c, closed) {
+            ('\\', _) => continue,
+            ('?', _) | ('[', Some(_)) => reached << 1,
+            ('*', _) | ('{', Some(_)) => begins.wrapping_neg(),
+            _ => {
+                is_literal = true;
+                fold_case(c.encode_utf8(&mut [0; 4])).fold(reached, |reached, c| {
+                    let same = MANIFEST.chars().enumerate().filter(|(_, it)| *it == c);
+                    let same = same.fold(0, |all, (at, _)| all | (1 << at));
+                    (reached & same) << 1
+                })
+            }
+        };
+        is_wild |= matches!(c, '*' | '?') || closed.is_some();
+        rest = rest.get(closed.unwrap_or(0)..).unwrap_or_default();
+    }
+    is_wild && is_literal && reached & (1 << MANIFEST.len()) != 0
+}
+
 /// Characters that HFS+ ignores in a name.
 fn is_ignored(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
@@ -280,6 +318,47 @@ mod tests {
         }
         for name in ["harn.toml.bak", "my-harn.toml", "harn", "toml", ""] {
             assert!(!is_configuration_name(OsStr::new(name)), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_may_match_the_manifest_are_found() {
+        for pattern in [
+            "harn.tom?",
+            "HARN.T*",
+            "*.toml",
+            "?arn.tom?",
+            "h*n*l",
+            "harn.tom[l]",
+            "harn.tom[!]]",
+            "[g-h]arn*",
+            "{harn,x}.toml",
+            "harn.{a,b}",
+            "harn\\.tom?",
+            "**harn.toml",
+        ] {
+            assert!(may_match_configuration(pattern), "{pattern}");
+        }
+        for pattern in [
+            "",
+            "*",
+            "**",
+            "?",
+            "[a]*",
+            "{\"a\":1}",
+            "*.rs",
+            "*.tom",
+            "arn.*",
+            "harn.toml?",
+            "harn",
+            "harn.tom[",
+            "{harn",
+            "h?n.toml",
+            "*ü",
+            "[",
+            "{",
+        ] {
+            assert!(!may_match_configuration(pattern), "{pattern}");
         }
     }
 

@@ -254,6 +254,27 @@ fn writing_what_decides_about_programs_asks_whatever_is_allowed() {
 }
 
 #[test]
+fn pattern_that_may_name_what_decides_about_programs_asks() {
+    let all =
+        "rules = [{ allow = { command = ['cp *', 'git *', 'cat *', 'git checkout x -- *'] } }]";
+    let asks = "ask protected_path";
+    check(&[
+        // A shell does not expand these, but some programs do.
+        (all, run("cp 'evil/harn.tom?' ."), asks),
+        (all, run("cp --from='evil/HARN.*' ."), asks),
+        (all, run("git checkout x -- '*.toml'"), asks),
+        (all, run("git checkout x -- ':(glob)**/[h]arn*'"), asks),
+        (all, run("cp 'evil/*.rs' ."), "allow rules #0"),
+        (all, run("cp 'evil/*' ."), "allow rules #0"),
+        (all, run("cat 'harn.tom?'"), "allow rules #0"),
+        // One that a shell expands asks in any case.
+        (all, run("cp evil/harn.tom? ."), asks),
+        (all, run("cp evil/* ."), "ask default_command_guard"),
+        (all, run("cp {evil,x}/* ."), "ask default_command_guard"),
+    ]);
+}
+
+#[test]
 fn command_that_names_a_protected_path_asks() {
     let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
     let auto = |line: &str| run(line).with_mode(SessionMode::Auto);
