@@ -4,13 +4,14 @@
 use reqwest::Url;
 
 /// The last word of a name that announces a secret: `--api-key`, `GITHUB_TOKEN`.
-const SECRET_WORDS: [&str; 16] = [
+const SECRET_WORDS: [&str; 19] = [
     "auth",
     "authorization",
     "bearer",
     "cookie",
     "credential",
     "credentials",
+    "creds",
     "dsn",
     "jwt",
     "key",
@@ -19,7 +20,9 @@ const SECRET_WORDS: [&str; 16] = [
     "password",
     "passwd",
     "pat",
+    "pwd",
     "secret",
+    "sig",
     "token",
 ];
 /// The ends of names whose words nothing separates: `PGPASSWORD`, `--apikey`.
@@ -42,29 +45,23 @@ const GENERATED: usize = 16;
 /// words that look generated.
 pub(super) fn find_secrets(args: &[String]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut announced = false;
+    let mut before = "";
     for arg in args {
-        if announced && !arg.starts_with('-') {
-            found.push(arg.clone());
-        }
-        announced = is_secret_option(arg);
+        found.extend(find_option_value(before, arg));
+        before = arg;
         found.extend(find_in_text(arg));
         // An argument may be a line for a shell, or a header.
-        let mut words = arg
-            .split(|c: char| c.is_whitespace() || "\"'`;&|()<>".contains(c))
-            .filter(|word| !word.is_empty())
-            .peekable();
-        while let Some(word) = words.next() {
+        let words = arg.split(|c: char| c.is_whitespace() || "\"'`;&|()<>".contains(c));
+        let mut before = "";
+        for word in words.filter(|word| !word.is_empty()) {
             found.extend(find_in_word(word));
+            found.extend(find_option_value(before, word));
             // Before a quote, as in `TOKEN='X'`, the value is empty.
-            let is_cut = find_in_text(word).is_some_and(|value| value.is_empty());
-            let announces = is_secret_option(word) || is_scheme(word) || is_cut;
-            found.extend(
-                words
-                    .peek()
-                    .filter(|_| announces)
-                    .map(|it| (*it).to_owned()),
-            );
+            let is_cut = find_in_text(before).is_some_and(|value| value.is_empty());
+            if is_cut || is_scheme(before) {
+                found.push(word.to_owned());
+            }
+            before = word;
         }
     }
     found
@@ -120,9 +117,21 @@ fn split_value(text: &str) -> Option<(&str, &str)> {
         .then_some((name, value))
 }
 
-/// Whether an argument is an option such as `--token`, whose value is the next argument.
-fn is_secret_option(arg: &str) -> bool {
-    arg.starts_with('-') && is_secret_name(arg)
+/// Returns a secret value of the option before it: all of it after one such as `--token`, the password in
+/// `-u name:password`. A value may begin with `-`; what begins with `--` is mostly the next option.
+fn find_option_value(option: &str, value: &str) -> Option<String> {
+    let is_secret = option.starts_with('-') && !option.contains('=') && is_secret_name(option);
+    if is_secret && !value.starts_with("--") {
+        return Some(value.to_owned());
+    }
+    let login = match option {
+        "-u" | "--user" => value,
+        _ => value.strip_prefix("--user=")?,
+    };
+    let (_, password) = login.split_once(':')?;
+    // Numbers are the ids of a user and a group.
+    let is_id = password.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_id && !password.starts_with("//")).then(|| password.to_owned())
 }
 
 fn is_scheme(word: &str) -> bool {
@@ -191,6 +200,17 @@ mod tests {
             ),
             (&["-c", "TOKEN='hunter2' server"], &["hunter2"]),
             (&["-c", "exec server --secret hunter2 x"], &["hunter2"]),
+            (
+                &["--connection-string", "Server=db;Uid=a;Pwd=hunter2"],
+                &["hunter2"],
+            ),
+            (&["--creds", "hunter2"], &["hunter2"]),
+            (&["--url-sig=hunter2"], &["hunter2"]),
+            (&["-u", "ada:hunter2"], &["hunter2"]),
+            (&["--user=ada:hunter2"], &["hunter2"]),
+            (&["-c", "curl --user ada:hunter2 x"], &["hunter2"]),
+            (&["--token", "-hunter2"], &["-hunter2"]),
+            (&["-c", "exec server --token -hunter2"], &["-hunter2"]),
             (&["postgres://ada:hunter2@db/x"], &["hunter2"]),
             (&["--db=postgres://ada:hunter2@db/x"], &["hunter2"]),
             (&["https://hunter2@git.example/x"], &["hunter2"]),
@@ -227,6 +247,9 @@ mod tests {
             &["--max-tokens", "4096"],
             &["--key-file", "/etc/server.pem"],
             &["--token", "--verbose"],
+            &["-c", "server --token --verbose"],
+            &["--mode=token", "fast"],
+            &["--user", "1000:1000", "-u", "ada"],
             &["run", "server.py", "--port=8080", "--mode", "fast"],
             &["https://docs.example/mcp"],
             &["-c", "cd src && exec ./server --stdio"],
