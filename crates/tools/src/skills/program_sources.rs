@@ -40,7 +40,7 @@ pub(super) struct ProgramSource<'a> {
     hash: ContentHash,
     /// The folder of a skill, which its hooks may use as a whole.
     folder: Option<&'a Path>,
-    /// The command lines and arguments.
+    /// The command lines, arguments and values of variables.
     lines: Vec<&'a str>,
 }
 
@@ -76,22 +76,20 @@ impl<'a> ProgramSource<'a> {
     /// Returns the paths that its commands may name, which need not exist. `cwd` is the directory in which they run.
     pub(super) fn named_paths(&self, cwd: &Path) -> Vec<PathBuf> {
         let mut named = Vec::new();
-        for line in &self.lines {
-            let words = line.split(|c: char| c.is_whitespace() || "\"'`;&|()<>=,".contains(c));
-            for word in std::iter::once(*line).chain(words) {
-                let word = word.trim();
-                let plain = !word.is_empty() && word.len() <= 1024 && !word.starts_with('-');
-                if !plain || word.contains("://") {
-                    continue;
-                }
-                let of_skill = SKILL_DIR.iter().find_map(|dir| word.strip_prefix(dir));
-                named.push(match (of_skill, self.folder) {
-                    (Some(inside), Some(folder)) => {
-                        normalize_path(&folder.join(inside.trim_start_matches('/')))
-                    }
-                    _ => normalize_path(&cwd.join(word)),
-                });
+        for word in self.lines.iter().flat_map(|line| path_words(line)) {
+            if let Some(path) = file_url_path(word) {
+                named.push(normalize_path(&path));
             }
+            if word.contains("://") {
+                continue;
+            }
+            let of_skill = SKILL_DIR.iter().find_map(|dir| word.strip_prefix(dir));
+            named.push(match (of_skill, self.folder) {
+                (Some(inside), Some(folder)) => {
+                    normalize_path(&folder.join(inside.trim_start_matches('/')))
+                }
+                _ => normalize_path(&cwd.join(word)),
+            });
         }
         named.sort_unstable();
         named.dedup();
@@ -99,12 +97,51 @@ impl<'a> ProgramSource<'a> {
     }
 }
 
+/// Returns the parts of a line that may be paths: the line, its words, values of flags (`--import=x`, `-rx`), and
+/// entries of lists (`a:b`).
+fn path_words(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(|c: char| c.is_whitespace() || "\"'`;&|()<>=,".contains(c));
+    let value = line.split_once('=').map(|(_, value)| value);
+    let texts = std::iter::once(line).chain(value).chain(words);
+    let parts = texts.flat_map(|text| {
+        let text = text.trim();
+        let entries = text.split(':').filter(move |_| !text.contains("://"));
+        std::iter::once(text).chain(entries)
+    });
+    let parts = parts.filter_map(|part| match part.strip_prefix('-') {
+        // The value of a flag of one letter.
+        Some(flag) => flag.strip_prefix(|letter: char| letter != '-'),
+        None => Some(part),
+    });
+    parts.filter(|part| !part.is_empty() && part.len() <= 1024)
+}
+
+/// Returns the path of a `file:` URL.
+fn file_url_path(word: &str) -> Option<PathBuf> {
+    let (scheme, rest) = word.split_once("://")?;
+    let path = rest.get(rest.find('/')?..)?.split(['?', '#']).next()?;
+    let mut bytes = Vec::new();
+    let mut pieces = path.split('%');
+    bytes.extend(pieces.next()?.bytes());
+    for piece in pieces {
+        let code = piece
+            .get(..2)
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(b'%'));
+        bytes.extend(piece.bytes().skip(if code.is_some() { 2 } else { 0 }));
+    }
+    let path = String::from_utf8(bytes).ok()?;
+    scheme.eq_ignore_ascii_case("file").then(|| path.into())
+}
+
 fn server_lines(servers: &[McpServerSpec]) -> impl Iterator<Item = &str> {
     servers.iter().flat_map(|server| {
         let words: Vec<&str> = match &server.transport {
-            McpTransport::Stdio { command, args, .. } => std::iter::once(command)
+            McpTransport::Stdio { command, args, env } => std::iter::once(command)
                 .chain(args)
                 .map(String::as_str)
+                // A variable such as `NODE_OPTIONS` names files too.
+                .chain(env.iter().map(|(_, value)| value.reveal()))
                 .collect(),
             McpTransport::Http { .. } | McpTransport::Unsupported(_) => Vec::new(),
         };
@@ -276,4 +313,50 @@ pub(super) fn configuration_paths(found: &DiskSkills, cwd: &Path) -> Vec<PathBuf
     paths.dedup();
     paths.truncate(MOST);
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use harn_model::Secret;
+
+    use super::*;
+
+    #[test]
+    fn files_in_flags_urls_and_variables_are_named() {
+        for (arg, path) in [
+            ("./server.js", "/ws/server.js"),
+            ("-r./hook.js", "/ws/hook.js"),
+            ("-r ./hook.js", "/ws/hook.js"),
+            ("-r./my hook.js", "/ws/my hook.js"),
+            ("--require=./hook.js", "/ws/hook.js"),
+            ("--require=./my hook.js", "/ws/my hook.js"),
+            ("--import=file:///ws/x.mjs", "/ws/x.mjs"),
+            ("file://localhost/ws/my%20x.mjs?v=1", "/ws/my x.mjs"),
+            ("FILE:///ws/x.mjs", "/ws/x.mjs"),
+            ("-javaagent:agent.jar", "/ws/agent.jar"),
+            ("lib/a.jar:lib/b.jar", "/ws/lib/b.jar"),
+        ] {
+            for is_variable in [false, true] {
+                let (args, env) = match is_variable {
+                    false => (vec![arg.to_owned()], Vec::new()),
+                    true => (Vec::new(), vec![("X".to_owned(), Secret::new(arg))]),
+                };
+                let command = "node".to_owned();
+                let server = McpServerSpec {
+                    name: "a".to_owned(),
+                    transport: McpTransport::Stdio { command, args, env },
+                };
+                let source = ProgramSource {
+                    file: Path::new("/ws/harn.toml"),
+                    hash: ContentHash::of(&[]),
+                    folder: None,
+                    lines: server_lines(std::slice::from_ref(&server)).collect(),
+                };
+                let named = source.named_paths(Path::new("/ws"));
+                assert!(named.contains(&PathBuf::from(path)), "{arg}: {named:?}");
+            }
+        }
+        let all: Vec<_> = path_words("--fast -x -- https://a.example/b").collect();
+        assert!(!all.iter().any(|word| word.starts_with('-')), "{all:?}");
+    }
 }
