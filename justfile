@@ -48,6 +48,7 @@ soak seconds="1800" *parts:
     cargo build --release -p harn-serve
     HARN_SOAK=1 HARN_SERVE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/release/harn-serve" cargo bench -p harn-bench --bench soak -- --seconds {{ seconds }} {{ parts }}
     HARN_SOAK=1 cargo test --release -p harn-journal --test journal
+    HARN_SOAK=1 cargo test --release -p harn-tests --test it kill9
 
 # Change the code of the journal, the policy and the permissions piece by piece, and list the changes that no test notices. Needs cargo-mutants.
 mutants *args:
