@@ -121,8 +121,13 @@ fn cargo_builds_and_tests() {
     let Some(mut rig) = rig_with(&["cargo", "cc"]) else {
         return;
     };
-    let script = "cargo init -q --offline --vcs none --name tiny . && cargo test -q --offline >/dev/null 2>&1
-        cargo run -q --offline";
+    // A workspace of its own: the folder may be below the target folder of another one.
+    let manifest = "[package]\nname = \"tiny\"\nedition = \"2024\"\n[workspace]\n";
+    let program = "fn main() { println!(\"Hello, world!\") }\n#[test] fn runs() { main() }\n";
+    fs::create_dir(rig.workspace().join("src")).unwrap();
+    fs::write(rig.workspace().join("Cargo.toml"), manifest).unwrap();
+    fs::write(rig.workspace().join("src/main.rs"), program).unwrap();
+    let script = "cargo test -q --offline >/dev/null 2>&1; cargo run -q --offline";
     assert_eq!(watched(&mut rig, script), "Hello, world!");
 }
 
