@@ -7,8 +7,6 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
-    thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -293,6 +291,7 @@ fn find_sockets(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// An MCP server that only reports what it can do, and ends.
+#[cfg(feature = "mcp")]
 const SERVER: &str = r#"
 import os, sys
 report = []
@@ -307,6 +306,7 @@ open("report.tmp", "w").write("\n".join(report))
 os.rename("report.tmp", "report")
 "#;
 
+#[cfg(feature = "mcp")]
 #[test]
 fn mcp_server_writes_the_workspace_only() {
     if skip_without_sandbox() || harn_testkit::skip_without("python3") {
@@ -326,7 +326,7 @@ fn mcp_server_writes_the_workspace_only() {
     let new = json!({"cwd": world.work.path(), "mcpServers": [server]});
     agent.request("session/new", new);
     let report = (0..3000).find_map(|_| {
-        thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(std::time::Duration::from_millis(10));
         fs::read_to_string(world.inside("report")).ok()
     });
     let report = report.expect("the server did not report");
