@@ -21,9 +21,11 @@ pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentErro
     };
     // The user who was asked may have replaced the command.
     let name = name(&ran.command);
+    // A terminal shows the output of the command and not the notes behind it.
+    let note = ran.sandbox_note.map(|note| format!("\n\n{note}"));
     cx.say(match ran.end {
         CommandEnd::Well(how) => format!("{name} succeeded ({how})."),
-        CommandEnd::Badly(how) => format!("{name} failed: {how}."),
+        CommandEnd::Badly(how) => format!("{name} failed: {how}.{}", note.unwrap_or_default()),
         CommandEnd::Broken(reason) => format!("{name} could not be run: {reason}."),
     })
     .await

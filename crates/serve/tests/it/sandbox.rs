@@ -170,8 +170,14 @@ fn allowed_command_writes_the_workspace_and_not_its_rules() {
         confinement["layers"],
         json!(["namespaces", "landlock", "seccomp"])
     );
-    // A failure that the sandbox caused says what to do.
+    // A failure that the sandbox caused says what to do, in the call and in the answer.
+    let before = agent.updates.len();
     let (code, seen) = run(&mut agent, &session, &format!("sh -c 'touch {outside}/x'"));
+    let answered = agent.updates[before..].iter().any(|update| {
+        let update = update.to_string();
+        update.contains("agent_message_chunk") && update.contains("The sandbox may be the cause")
+    });
+    assert!(answered, "{seen}");
     assert_eq!(code, Some(1), "{seen}");
     assert!(seen.contains("The sandbox may be the cause"), "{seen}");
     assert!(seen.contains("/run --no-sandbox"), "{seen}");

@@ -48,6 +48,8 @@ pub struct CommandRun {
     pub end: CommandEnd,
     /// The final output of its call.
     pub output: ToolOutput,
+    /// What the output says about the sandbox: that it may be the cause of a failure, or that there is none.
+    pub sandbox_note: Option<String>,
 }
 
 /// How a command ended, with a description.
@@ -174,18 +176,20 @@ impl BuiltinToolkit {
                         command,
                         end: CommandEnd::Broken(reason),
                         output: ToolOutput::default(),
+                        sandbox_note: None,
                     });
                 }
                 None => CommandCompletion::TimedOut(limit.unwrap_or_default()),
             };
             screen.show_rest(&call).await?;
-            let hint = note_about_sandbox(&call, &by, &end).await;
-            let output = end.to_tool_output(by, &screen, hint);
+            let sandbox_note = note_about_sandbox(&call, &by, &end).await;
+            let output = end.to_tool_output(by, &screen, sandbox_note.clone());
             let end = end.report(call, output.clone()).await?;
             Ok(CommandRun {
                 command,
                 end,
                 output,
+                sandbox_note,
             })
         })
     }
