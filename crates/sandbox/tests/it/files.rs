@@ -22,10 +22,14 @@ fn only_the_workspace_and_the_temporary_folder_are_writable() {
             .success(),
         "a"
     );
+    let seen = rig.seen_temporary();
+    let seen = seen.display();
     assert_eq!(
-        rig.sh("echo $TMPDIR && touch /tmp/x /var/tmp/y && ls /tmp")
-            .success(),
-        "/tmp\nx\ny"
+        rig.sh(&format!(
+            "echo $TMPDIR && touch {seen}/x /var/tmp/y && ls {seen}"
+        ))
+        .success(),
+        format!("{seen}\nx\ny")
     );
     assert!(rig.path("temporary/x").exists());
     for attempt in [
@@ -149,8 +153,11 @@ fn temporary_folder_may_be_in_that_of_the_system() {
     for parent in ["/tmp", "/var/tmp"] {
         let temporary = tempfile::TempDir::new_in(parent).unwrap();
         rig.confinement.temporary = Some(temporary.path().to_owned());
-        let script = "echo $TMPDIR; touch /tmp/x /var/tmp/y $TMPDIR/z; ls /tmp";
-        assert_eq!(rig.sh(script).success(), "/tmp\nx\ny\nz", "{parent}");
+        let seen = rig.seen_temporary();
+        let seen = seen.display();
+        let script = format!("echo $TMPDIR; touch {seen}/x /var/tmp/y $TMPDIR/z; ls {seen}");
+        let expected = format!("{seen}\nx\ny\nz");
+        assert_eq!(rig.sh(&script).success(), expected, "{parent}");
         assert!(temporary.path().join("x").exists());
     }
 }

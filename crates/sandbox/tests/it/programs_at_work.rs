@@ -151,9 +151,9 @@ fn python_starts_processes_and_makes_temporary_files() {
         return;
     };
     let script = "python3 -c '
-import multiprocessing, tempfile
+import multiprocessing, os, tempfile
 with multiprocessing.Pool(2) as pool, tempfile.TemporaryDirectory() as folder:
-    print(pool.map(abs, [-1, 2]), folder.startswith(\"/tmp/\"))'";
+    print(pool.map(abs, [-1, 2]), folder.startswith(os.environ[\"TMPDIR\"]))'";
     assert_eq!(watched(&mut rig, script), "[1, 2] True");
 }
 

@@ -78,7 +78,7 @@ impl CommandResult {
     }
 }
 
-/// Folders of a session. They are not in `/tmp`, so that the command's `/tmp` can be its own.
+/// Folders of a session. If they are not in `/tmp`, the command's `/tmp` is its own.
 pub(crate) struct SandboxRig {
     folder: TempDir,
     pub confinement: Confinement,
@@ -108,6 +108,16 @@ impl SandboxRig {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Returns where a command finds its temporary directory. It is not `/tmp` if the build is there, because a
+    /// command has to see its workspace.
+    pub(crate) fn seen_temporary(&self) -> PathBuf {
+        let folder = self.folder.path().canonicalize().unwrap();
+        match folder.starts_with("/tmp") {
+            true => "/var/tmp".into(),
+            false => "/tmp".into(),
+        }
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
