@@ -80,7 +80,7 @@ impl JsonlLog {
             }
             line::encode(buf, envelope)?;
         }
-        if let Err(error) = (&self.shared.file).write_all(buf) {
+        if let Err(error) = (&*self.shared.file).write_all(buf) {
             self.poisoned = self.shared.file.set_len(self.len).is_err();
             return Err(error);
         }
@@ -185,7 +185,10 @@ mod tests {
     use super::*;
     use crate::{
         META_VERSION,
-        jsonl::scan::{LogScan, scan},
+        jsonl::{
+            lock::LockedFile,
+            scan::{LogScan, scan},
+        },
     };
 
     #[test]
@@ -209,7 +212,11 @@ mod tests {
             failed: false,
             archived: false,
         };
-        let mut log = JsonlLog::new(Arc::new(LogFile::new(file, path, empty)), meta, 0);
+        let mut log = JsonlLog::new(
+            Arc::new(LogFile::new(LockedFile(file), path, empty)),
+            meta,
+            0,
+        );
         let event = Envelope {
             seq: Seq(1),
             at: 0,

@@ -13,10 +13,10 @@ use std::{
 
 use harn_model::Seq;
 
-use super::{disk, lock, open_mark::OpenMark, scan::LogScan};
+use super::{disk, lock, lock::LockedFile, open_mark::OpenMark, scan::LogScan};
 
 pub(super) struct LogFile {
-    pub(super) file: File,
+    pub(super) file: LockedFile,
     pub(super) path: PathBuf,
     /// The last line without a checksum; those after it have one.
     pub(super) last_unchecked: Seq,
@@ -31,7 +31,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    pub(super) fn new(file: File, path: PathBuf, found: LogScan) -> Self {
+    pub(super) fn new(file: LockedFile, path: PathBuf, found: LogScan) -> Self {
         Self {
             file,
             path,

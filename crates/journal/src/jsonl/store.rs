@@ -13,7 +13,7 @@ use super::{
     disk,
     file_stamp::SessionFileStamp,
     index_entry::{SessionLook, SessionStamps},
-    lock,
+    lock::{self, LockedFile},
     log::JsonlLog,
     log_file::LogFile,
     meta::{self, META_VERSION},
@@ -159,7 +159,7 @@ impl JsonlStore {
     }
 
     /// Creates the shared part of an open log, which marks the session in the index when it changes.
-    fn log_file(&self, id: &SessionId, file: fs::File, path: PathBuf, found: LogScan) -> LogFile {
+    fn log_file(&self, id: &SessionId, file: LockedFile, path: PathBuf, found: LogScan) -> LogFile {
         let mark = self.index.as_ref().map(|index| index.register(id));
         LogFile::new(file, path, found).with_mark(mark)
     }
